@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import norm, rankdata
 from sklearn.linear_model import LogisticRegression
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
 N_TRUTH = 400_000
@@ -138,7 +138,7 @@ def coverage(n_tables, only=""):
                     hits, truths = defaultdict(list), {}
                     for seed in range(n_tables):
                         columns, target = draw(n, np.random.default_rng(seed), 4)
-                        table = open_source(pd.DataFrame(columns).add_prefix("x").infer_objects(), target)
+                        table = open_table(pd.DataFrame(columns).add_prefix("x").infer_objects(), target)
                         for found in describe_associations(table):
                             for one in filter(None, (found.effect, *found.others)):
                                 measure = one.measure
@@ -181,7 +181,7 @@ def clustered(n_tables):
                     second = rng.permutation(100)[groups] < 40 if shared else rng.random(500) < 0.4
                     x, y = noise[0] + 0.5 * second, np.where(second, "yes", "no")
                 weight = {} if shared else {"weight": rng.exponential(size=500)}
-                table = open_source(pd.DataFrame({"x": x}), y, **options, **weight)
+                table = open_table(pd.DataFrame({"x": x}), y, **options, **weight)
                 one = describe_associations(table)[0].effect
                 hits.append(one.interval[0] <= truths[one.measure] <= one.interval[1])
             yield f"{label}, {target}", one.measure, 100 * np.mean(hits), len(hits)
@@ -261,7 +261,7 @@ def association_rates(n_tables):
         for seed in range(n_tables):
             X, y = associated(np.random.default_rng(seed), kind)
             options = {"groups": np.repeat(np.arange(200), 5)} if kind == GROUPED else {}
-            found = describe_associations(open_source(X, y, **options))
+            found = describe_associations(open_table(X, y, **options))
             missing = [one.missing is not None and one.missing.is_significant for one in found]
             if planted is None:
                 n_false += any(one.is_significant for one in found) or any(missing)
@@ -338,7 +338,7 @@ def interaction_rates(n_tables):
         n_found = n_false = 0
         for seed in range(n_tables):
             X, y = interaction_table(np.random.default_rng(seed), kind)
-            found = find_interactions(open_source(pd.DataFrame(X).add_prefix("x"), y))
+            found = find_interactions(open_table(pd.DataFrame(X).add_prefix("x"), y))
             named = [one.columns for one in found.pairs]
             n_found += ("x3", "x7") in named
             # The mean share of false pairs where a true one is planted, as it is what the adjustment controls.
@@ -388,7 +388,7 @@ def remark_rates(n_tables):
     for kind, planted in REMARKS.items():
         n_found = n_false = 0
         for seed in range(n_tables):
-            found = table_remarks(open_source(*remark_table(np.random.default_rng(seed), kind)))
+            found = table_remarks(open_table(*remark_table(np.random.default_rng(seed), kind)))
             named = {(one.kind, name) for one in found for name in one.columns}
             n_found += planted in named
             # As for interactions.

@@ -13,8 +13,8 @@ import pandas as pd
 from large_maps_work import peak
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     k, work = int(given["n_components"]), WORKS[system]
     rows = (given["train"], given["test"]) if "train" in given else mixed(int(given["n_rows"]))
     seconds, found = [], {}

@@ -15,11 +15,11 @@ def credit(n_copies: int, n_noise: int, *, errors: float = 0.3, seed: int = 0) -
 
     Noise has 2 to 10 categories: numeric noise is cut to one interval, and would be no work.
     """
-    from tamiz import open_source
+    from tamiz import open_table
 
     rng = np.random.default_rng(seed)
-    source = open_source(CREDIT)
-    frame = source.frame(range(len(source.schema.names))).to_pandas()
+    table = open_table(CREDIT)
+    frame = table.frame(range(len(table.schema.names))).to_pandas()
     target = frame.pop("class")
     names, n = list(frame.columns), len(frame)
     made = {}

@@ -194,9 +194,9 @@ def digits(rng: np.random.Generator) -> Sample:
 
 @cache
 def read_credit() -> tuple[pd.DataFrame, np.ndarray]:
-    from tamiz import open_source
+    from tamiz import open_table
 
-    frame = open_source(DATA / "credit-g.arff", target="class").frame()
+    frame = open_table(DATA / "credit-g.arff", target="class").frame()
     frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
     codes = [
         column if column.dtype.kind in "fiu" else pd.factorize(column, sort=True)[0] for _, column in frame.items()

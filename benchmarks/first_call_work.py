@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     begun, used = time.perf_counter(), time.process_time()
     call = CALLS[str(given["task"])][system]()
     imported, used_by_import = time.perf_counter(), time.process_time()
@@ -63,11 +63,11 @@ def sklearn_anova() -> Callable[..., Any]:
 
 
 def tamiz_cfs() -> Callable[..., Any]:
-    from tamiz import SubsetSelector, open_source
+    from tamiz import SubsetSelector, open_table
     from tamiz.criteria import CFS
     from tamiz.search import BestFirst
 
-    return lambda X, y: SubsetSelector(CFS(), BestFirst()).fit(open_source(X, y, kinds="categorical")).support_
+    return lambda X, y: SubsetSelector(CFS(), BestFirst()).fit(open_table(X, y, kinds="categorical")).support_
 
 
 def fast_select_cfs() -> Callable[..., Any]:

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     repeats = int(given.pop("repeats", 1))
     seconds, found = [], {}
     for _ in range(repeats):

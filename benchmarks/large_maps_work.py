@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     X = np.ascontiguousarray(given["X"]) if "X" in given else made(int(given["n_rows"]), int(given["n_columns"]))
     work = WORKS[system]
     seconds, found = [], {}

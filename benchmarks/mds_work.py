@@ -15,8 +15,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     D = distances(given["X"], str(given["metric"]))
     work = WORKS[system]()
     held = memory("VmRSS")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     work = WORKS[system]()
     held = memory("VmRSS")
     seconds, found = [], {}

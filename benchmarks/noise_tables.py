@@ -57,9 +57,9 @@ def from_csv(name: str, target: str) -> Callable[[], tuple[pd.DataFrame, np.ndar
 
 def from_arff(name: str, target: str) -> Callable[[], tuple[pd.DataFrame, np.ndarray]]:
     def read() -> tuple[pd.DataFrame, np.ndarray]:
-        from tamiz import open_source
+        from tamiz import open_table
 
-        frame = open_source(DATA / name).frame()
+        frame = open_table(DATA / name).frame()
         frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
         return frame.drop(columns=target), frame[target].to_numpy()
 

@@ -13,8 +13,8 @@ import numpy as np
 K = 50
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     X = given["X"] if "X" in given else mixture(int(given["rows"]), int(given["columns"]))
     seconds, found = [], {}
     for _ in range(int(given["repeats"])):

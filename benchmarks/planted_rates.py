@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 from tests.planted_tables import KINDS, planted_table
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz._study.fold_design import choose_fold_design
 from tamiz._study.redundancy import describe_redundancy
 from tamiz.assessment import find_linear_dependences
 from tamiz.selection.equivalent_columns import equivalent_columns
-from tamiz.sources.date_parts import split_dates
-from tamiz.sources.row_groups import find_repeated_id
-from tamiz.sources.row_order import monotone_columns
+from tamiz.table.date_parts import split_dates
+from tamiz.table.row_groups import find_repeated_id
+from tamiz.table.row_order import monotone_columns
 
 REDUNDANCY = ("copies", "equivalent", "sums")
 CODES = {
@@ -43,24 +43,24 @@ _NOISE_SIZES = ((60, 6), (100, 10), (200, 40), (400, 100))
 
 def findings(X, y, only_redundancy):
     """Return the sets of names that are found, by what is found."""
-    source = open_source(X, y)
-    names = source.schema.names
-    redundancy = describe_redundancy(source, None, "distribute")
+    table = open_table(X, y)
+    names = table.schema.names
+    redundancy = describe_redundancy(table, None, "distribute")
     found = {
         "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
-        "equivalent": [{names[j], names[kept]} for j, kept in equivalent_columns(source).items()],
-        "sums": [{one.column, *one.others} for one in find_linear_dependences(source)],
+        "equivalent": [{names[j], names[kept]} for j, kept in equivalent_columns(table).items()],
+        "sums": [{one.column, *one.others} for one in find_linear_dependences(table)],
     }
     if only_redundancy:
         return found
-    repeated = find_repeated_id(source)
-    source = split_dates(source)
-    design = choose_fold_design(source, random_folds=False)
+    repeated = find_repeated_id(table)
+    table = split_dates(table)
+    design = choose_fold_design(table, random_folds=False)
     return found | {
         "leaks": [set(leak.names) for leak in design.leaks],
-        "ids": [{column.name} for column in source.schema.columns if column.kind in ("id", "text")],
+        "ids": [{column.name} for column in table.schema.columns if column.kind in ("id", "text")],
         "groups": [] if repeated is None else [{repeated.name}],
-        "sorted": [{one.name} for one in monotone_columns(source)],
+        "sorted": [{one.name} for one in monotone_columns(table)],
         "folds": [] if design.comparison is None else [{design.comparison.name}],
     }
 

@@ -52,9 +52,9 @@ def timed(
     module = MODULES[system.partition(" ")[0]]
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed; pip install '.[bench]' brings it")
-    source, out = tmp_path / "given.npz", tmp_path / "found.npz"
-    np.savez(source, repeats=repeats, **given)
-    command = [sys.executable, str(Path(__file__).with_name(work)), system, str(source), str(out)]
+    table, out = tmp_path / "given.npz", tmp_path / "found.npz"
+    np.savez(table, repeats=repeats, **given)
+    command = [sys.executable, str(Path(__file__).with_name(work)), system, str(table), str(out)]
     told: list[dict[str, Any]] = []
 
     def run() -> None:

@@ -19,8 +19,8 @@ TOL = 1e-6
 MOST_STEPS = 1000
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     D, kind, start = squareform(pdist(given["X"])), str(given["kind"]), given["start"]
     work = {"tamiz": tamiz, "scikit-learn": scikit_learn}[system](D, kind, start)
     seconds, found = [], {}

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CFS
 from tamiz.search import BestFirst
 
@@ -71,8 +71,8 @@ def test_weka(benchmark, name):
 
 @needs_weka
 @sizes(WEKA_REPEATS)
-def test_tamiz_from_an_open_source_chooses_the_subset_of_weka(benchmark, name):
-    benchmark.extra_info["form"] = "open source"
-    fitted = timed_fit(benchmark, 3, open_source(*codes(name).frame()))
+def test_tamiz_from_an_open_table_chooses_the_subset_of_weka(benchmark, name):
+    benchmark.extra_info["form"] = "open table"
+    fitted = timed_fit(benchmark, 3, open_table(*codes(name).frame()))
     assert np.flatnonzero(fitted.support_).tolist() == weka_subset(name)["subset"]
     assert fitted.merit_ == pytest.approx(weka_subset(name)["merit"], abs=1e-5)

@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.feature_selection import chi2, f_classif, f_regression
 from sklearn.preprocessing import OneHotEncoder
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import IndependenceTest
 
 from .data import categorical, numeric
@@ -59,11 +59,11 @@ def timed_fit(benchmark, relevance, *data):
 
 
 @pytest.mark.benchmark(group=NUMERIC)
-@pytest.mark.parametrize("form", ["arrays", "data frame", "open source"])
+@pytest.mark.parametrize("form", ["arrays", "data frame", "open table"])
 def test_tamiz_anova(benchmark, form):
     benchmark.extra_info["form"] = form
     X, y = numbers().X, numbers().y
-    data = {"arrays": (X, y), "data frame": number_frame(), "open source": (open_source(X, y),)}[form]
+    data = {"arrays": (X, y), "data frame": number_frame(), "open table": (open_table(X, y),)}[form]
     fitted = timed_fit(benchmark, IndependenceTest(), *data)
     np.testing.assert_allclose(fitted.statistics_, f_classif(X, y)[0], rtol=1e-6)
 
@@ -91,9 +91,9 @@ def test_scikit_learn_f_regression(benchmark):
 
 @pytest.mark.benchmark(group=RANKS)
 def test_tamiz_kruskal_wallis(benchmark):
-    benchmark.extra_info["form"] = "open source"
+    benchmark.extra_info["form"] = "open table"
     X, y = numbers().X, numbers().y
-    fitted = timed_fit(benchmark, IndependenceTest(test="rank"), open_source(X, y))
+    fitted = timed_fit(benchmark, IndependenceTest(test="rank"), open_table(X, y))
     expected = [stats.kruskal(*(X[y == c, j] for c in np.unique(y))).statistic for j in range(3)]
     np.testing.assert_allclose(fitted.statistics_[:3], expected, rtol=1e-9)
 
@@ -106,12 +106,12 @@ def test_scipy_kruskal(benchmark):
 
 
 @pytest.mark.benchmark(group=CATEGORICAL)
-@pytest.mark.parametrize("form", ["data frame", "open source"])
+@pytest.mark.parametrize("form", ["data frame", "open table"])
 def test_tamiz_chi_squared(benchmark, form):
     benchmark.extra_info["form"] = form
     frame, y = codes().frame()
     fitted = timed_fit(
-        benchmark, IndependenceTest(), *((frame, y) if form == "data frame" else (open_source(frame, y),))
+        benchmark, IndependenceTest(), *((frame, y) if form == "data frame" else (open_table(frame, y),))
     )
     table = np.array([[np.sum((codes().X[:, 0] == a) & (codes().y == b)) for b in np.unique(codes().y)]
                       for a in np.unique(codes().X[:, 0])])  # fmt: skip

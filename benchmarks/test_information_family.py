@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics.cluster import expected_mutual_information
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import JMI, MRMR
 from tamiz.criteria.chance_information import ExpectedInformation
 from tamiz.search import Forward
@@ -56,8 +56,8 @@ def test_tamiz_mrmr_of_codes(benchmark, scheme):
 
 
 @pytest.mark.benchmark(group=MRMR_LARGE)
-def test_tamiz_mrmr_of_codes_from_an_open_source(benchmark):
-    timed_fit(benchmark, MRMR(), 50, "information, difference, open source", open_source(*large().frame()))
+def test_tamiz_mrmr_of_codes_from_an_open_table(benchmark):
+    timed_fit(benchmark, MRMR(), 50, "information, difference, open table", open_table(*large().frame()))
 
 
 # The test that times a peer precedes the one that compares its result, which is cached then.
@@ -86,8 +86,8 @@ def test_tamiz_jmi_of_codes(benchmark):
 
 
 @pytest.mark.benchmark(group=JMI_LARGE)
-def test_tamiz_jmi_of_codes_from_an_open_source(benchmark):
-    timed_fit(benchmark, JMI(), 50, "open source", open_source(*large().frame()))
+def test_tamiz_jmi_of_codes_from_an_open_table(benchmark):
+    timed_fit(benchmark, JMI(), 50, "open table", open_table(*large().frame()))
 
 
 @cache

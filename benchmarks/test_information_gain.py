@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.feature_selection import mutual_info_classif
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import InformationGain
 
 from .data import categorical, numeric
@@ -45,9 +45,9 @@ def test_tamiz_from_a_data_frame_categorical_100000_x_100(benchmark):
 
 
 @pytest.mark.benchmark(group=CATEGORICAL)
-def test_tamiz_from_an_open_source_categorical_100000_x_100(benchmark):
-    benchmark.extra_info["form"] = "open source"
-    scores = timed_fit(benchmark, 10, open_source(*codes().frame()))
+def test_tamiz_from_an_open_table_categorical_100000_x_100(benchmark):
+    benchmark.extra_info["form"] = "open table"
+    scores = timed_fit(benchmark, 10, open_table(*codes().frame()))
     np.testing.assert_allclose(scores, gains_in_bits(), atol=1e-10)
 
 
@@ -88,7 +88,7 @@ def test_weka_numeric_100000_x_100(benchmark):
 
 @needs_weka
 @pytest.mark.benchmark(group=NUMERIC)
-def test_tamiz_from_an_open_source_numeric_100000_x_100_scores_as_weka(benchmark):
-    benchmark.extra_info["form"] = "open source"
-    scores = timed_fit(benchmark, 3, open_source(*numbers().frame()))
+def test_tamiz_from_an_open_table_numeric_100000_x_100_scores_as_weka(benchmark):
+    benchmark.extra_info["form"] = "open table"
+    scores = timed_fit(benchmark, 3, open_table(*numbers().frame()))
     np.testing.assert_allclose(scores, weka_numeric()["scores"], atol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import MutualInformation
 
 CLASSES = "mutual information, numeric columns and two classes 100,000 x 100"
@@ -39,10 +39,10 @@ def test_tamiz_from_an_array_with_classes_100000_x_100(benchmark):
 
 
 @pytest.mark.benchmark(group=CLASSES)
-def test_tamiz_from_an_open_source_with_classes_100000_x_100(benchmark):
-    benchmark.extra_info["form"] = "open source"
+def test_tamiz_from_an_open_table_with_classes_100000_x_100(benchmark):
+    benchmark.extra_info["form"] = "open table"
     X, y, _ = table()
-    timed_fit(benchmark, 3, open_source(X, y))
+    timed_fit(benchmark, 3, open_table(X, y))
 
 
 @pytest.mark.benchmark(group=CLASSES)

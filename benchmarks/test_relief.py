@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import MultiSURF, ReliefF
 
 from .data import Numbers
@@ -27,8 +27,8 @@ def table(n_rows):
 
 
 def fit_tamiz(benchmark, relevance, n_rows, rounds):
-    source = open_source(*table(n_rows).frame())
-    fitted = benchmark.pedantic(RankSelector(relevance).fit, args=(source,), rounds=rounds, warmup_rounds=1)
+    opened = open_table(*table(n_rows).frame())
+    fitted = benchmark.pedantic(RankSelector(relevance).fit, args=(opened,), rounds=rounds, warmup_rounds=1)
     benchmark.extra_info.update(system="tamiz", gigadifferences=n_rows**2 * 100 / benchmark.stats.stats.min / 1e9)
     assert set(fitted.ranking_[:2].tolist()) == INTERACTING
     return fitted.scores_

@@ -13,8 +13,8 @@ from tamiz.runtime import parallel
 from tamiz.search import BranchAndBound, Exhaustive, Genetic, Seconds
 from tamiz.search.archive import Archive
 from tamiz.search.runner import run_search
-from tamiz.sources.factory import as_source
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.factory import as_table
 
 from .credit import credit, needs_credit
 from .data import categorical
@@ -26,10 +26,10 @@ MINUTE = 60
 def prepared(make, *given):
     """Return the evaluator over a table, every uncertainty counted, and what a search needs to know of the table."""
     with parallel.thread_session():
-        source = as_source(*make(*given), None)
-        evaluator = CFS().bind(source, np.random.default_rng(0))
+        table = as_table(*make(*given), None)
+        evaluator = CFS().bind(table, np.random.default_rng(0))
         evaluator.quadratic_form()
-    return evaluator, source.schema
+    return evaluator, table.schema
 
 
 def informative(n_rows, n_columns):

@@ -41,10 +41,10 @@ print(*connection.execute(f"SELECT count(*), {', '.join(words)} FROM {read}").fe
 
 PCA_OF = """
 import sys, warnings
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.reduction import PCA
 warnings.simplefilter("ignore")
-print(*PCA(2).fit(open_source(sys.argv[1], "y", memory=sys.argv[2])).explained_variance_ratio_)
+print(*PCA(2).fit(open_table(sys.argv[1], "y", memory=sys.argv[2])).explained_variance_ratio_)
 """
 
 

@@ -15,8 +15,8 @@ import numpy as np
 FOLDS = 10
 
 
-def main(system: str, source: str, out: str) -> None:
-    given = dict(np.load(source))
+def main(system: str, table: str, out: str) -> None:
+    given = dict(np.load(table))
     X, y, name, size = given["X"], given["y"], str(given["model"]), int(given["size"])
     model, jobs = MODELS[name](), int(given["jobs"])
     select = {**SELECT, **GENETIC, **ELIMINATION}[system]

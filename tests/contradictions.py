@@ -8,19 +8,19 @@ import sys
 import warnings
 from pathlib import Path
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz.report import registry
 from tamiz.selection.equivalent_columns import equivalent_columns
-from tamiz.sources.views import select_columns
+from tamiz.table.views import select_columns
 
 
-def contradictions(record, source):
+def contradictions(record, table):
     """Return what the sections of a study state against each other, in words.
 
     Parameters
     ----------
     record : StudyRecord
-    source : Source
+    table : Table
         The table.
     """
     found = []
@@ -50,7 +50,7 @@ def contradictions(record, source):
                 f"a column predicts the target and is at chance: {at_chance & (set(record.table.leaking) | alone)}"
             )
     if recommendation is not None:
-        found += _of_recommendation(record, leads, source, kept)
+        found += _of_recommendation(record, leads, table, kept)
     codes = {one.code for one in record.warnings}
     # An excluded id that follows the order of the rows is listed only.
     leaks = [leak for leak in record.table.leakage if (used | aside).issuperset(leak.names)]
@@ -64,7 +64,7 @@ def contradictions(record, source):
     return found
 
 
-def _of_recommendation(record, leads, source, kept):
+def _of_recommendation(record, leads, table, kept):
     recommendation = record.recommendation
     found = []
     withheld = recommendation.recommended is None
@@ -82,13 +82,13 @@ def _of_recommendation(record, leads, source, kept):
         found.append(f"equivalent columns are recommended together: {equivalent}")
     positions = [
         j
-        for j, name in enumerate(source.schema.names)
-        if name in kept and source.schema.columns[j].exclusion_reason is None
+        for j, name in enumerate(table.schema.names)
+        if name in kept and table.schema.columns[j].exclusion_reason is None
     ]
     if len(positions) > 1 and recommendation.recommended != "all_columns":
-        pairs = equivalent_columns(select_columns(source, positions))
+        pairs = equivalent_columns(select_columns(table, positions))
         if pairs:
-            found.append(f"equivalent columns are recommended together: {[source.schema.names[j] for j in pairs]}")
+            found.append(f"equivalent columns are recommended together: {[table.schema.names[j] for j in pairs]}")
     rows = {recommendation.n_samples}
     rows |= {
         one.n_samples for one in (record.model_effect, record.assessment, record.noise_experiment) if one is not None
@@ -132,7 +132,7 @@ def main():
     warnings.simplefilter("ignore")
     for name in sys.argv[2:] or public_names():
         table, target = read_public(name, Path(sys.argv[1]))
-        found = contradictions(study(table, target, maps=["pca"]).record, open_source(table, target))
+        found = contradictions(study(table, target, maps=["pca"]).record, open_table(table, target))
         sys.stdout.write(" | ".join([name, str(len(found)), *found]) + "\n")
         sys.stdout.flush()
 

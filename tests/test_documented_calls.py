@@ -159,7 +159,7 @@ def test_what_a_page_names_exists(page):
     "code",
     [
         *(
-            "open_source(..., like=schema)",
+            "open_table(..., like=schema)",
             "SpectralClustering(2, assign='kmeans')",
             "reduction.PCA(2, 3)",
             "NoName(2)",

@@ -3,7 +3,7 @@ import gc
 import numpy as np
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.runtime import memory, validation
 from tamiz.runtime.memory import MemoryLimit, format_bytes, free_memory, limit_memory, parse_size, resident_memory
 
@@ -66,19 +66,19 @@ def test_a_limit_below_the_memory_of_the_libraries_is_refused_with_the_smallest_
     assert memory.stated_limit() == float("inf")
 
 
-def test_a_source_keeps_to_its_memory_until_it_is_gone(monkeypatch):
+def test_a_table_keeps_to_its_memory_until_it_is_gone(monkeypatch):
     monkeypatch.setattr(memory, "MIN_LIMIT", 0.0)
     monkeypatch.setattr(memory, "_MIN_WORK_BYTES", 0.0)
-    source = open_source(np.eye(3), memory=int(resident_memory()) + 10**8)
-    assert memory.stated_limit() == source.memory_limit.n_bytes
+    table = open_table(np.eye(3), memory=int(resident_memory()) + 10**8)
+    assert memory.stated_limit() == table.memory_limit.n_bytes
     with pytest.raises(MemoryError, match=r"are free of the limit of .* at least .* Ask for less\.$"):
         validation.check_memory(5e8, "Much", "Ask for less.")
-    del source
+    del table
     gc.collect()
     assert memory.stated_limit() == float("inf")
 
 
 def test_a_table_that_cannot_be_opened_leaves_no_limit_behind():
     with pytest.raises(ValueError, match="1 sample"):
-        open_source([[1.0, 2.0]], memory="900GB")
+        open_table([[1.0, 2.0]], memory="900GB")
     assert memory.stated_limit() == float("inf")

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from tamiz import RankSelector, SubsetSelector, load, method_lookup, open_source, save, selection_report
+from tamiz import RankSelector, SubsetSelector, load, method_lookup, open_table, save, selection_report
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, FisherScore, InformationGain, Variance
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import TamizWarning
@@ -152,8 +152,8 @@ def test_selectors_by_name_are_assessed_and_stored(tmp_path):
 
 def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
     numbers, target = load_diabetes(return_X_y=True)
-    number = open_source(numbers, target).schema
-    classes = open_source(X, Y).schema
+    number = open_table(numbers, target).schema
+    classes = open_table(X, Y).schema
     merit, search = choose_merit_and_search(None, None, number)
     assert same(merit, CrossValidated("ridge"))
     assert same(search, Forward())
@@ -169,7 +169,7 @@ def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_with_a_note(m
     numbers, target = load_diabetes(return_X_y=True)
     monkeypatch.setattr(method_lookup, "_MAX_RIDGE_VALUES", 100)
     with pytest.warns(TamizWarning, match=r"442 rows of 10 numbers.*--merit wrapper:ridge"):
-        merit, _ = choose_merit_and_search(None, None, open_source(numbers, target).schema)
+        merit, _ = choose_merit_and_search(None, None, open_table(numbers, target).schema)
     assert isinstance(merit, CFS)
 
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris, make_blobs
 from tests.sentences import sentences
 
 import tamiz
-from tamiz import RankSelector, SubsetSelector, open_source, selection_report
+from tamiz import RankSelector, SubsetSelector, open_table, selection_report
 from tamiz._study import models
 from tamiz._study.map_descriptions.description import Gallery
 from tamiz._study.map_descriptions.methods import describe_reducer
@@ -63,8 +63,8 @@ def penguins():
 
 
 @pytest.fixture(scope="module")
-def source():
-    return open_source(str(PENGUINS), "species")
+def table():
+    return open_table(str(PENGUINS), "species")
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_the_table_is_described_as_pandas_counts_it(found, penguins):
             assert column["levels"] == sorted(values.dropna().unique())
 
 
-def test_the_ranking_is_that_of_the_selectors(found, source):
+def test_the_ranking_is_that_of_the_selectors(found, table):
     ranking = found["ranking"]
     assert [criterion["id"] for criterion in ranking["criteria"]] == [
         e.name for e in registry.of_kind("relevance") if e.load().used_by_default
@@ -110,20 +110,20 @@ def test_the_ranking_is_that_of_the_selectors(found, source):
         relevance = registry[criterion["id"]].load()()
         if criterion["id"] == "laplacian_score":
             relevance.set_params(graph=USUAL)
-        expected = RankSelector(relevance).fit(source).scores_
+        expected = RankSelector(relevance).fit(table).scores_
         assert ranking["scores"][criterion["id"]] == expected.tolist()
-    assert ranking["columns"] == source.schema.names
+    assert ranking["columns"] == table.schema.names
 
 
-def test_the_cuts_are_those_of_mdl(found, source):
-    (points,) = source.reduce(CutPoints(source.schema.numeric, MDL(), 3))
-    expected = {source.schema.names[j]: edges.tolist() for j, edges in points.edges.items()}
+def test_the_cuts_are_those_of_mdl(found, table):
+    (points,) = table.reduce(CutPoints(table.schema.numeric, MDL(), 3))
+    expected = {table.schema.names[j]: edges.tolist() for j, edges in points.edges.items()}
     assert found["ranking"]["cut_points"] == expected
     assert any(expected.values())
 
 
-def test_the_subset_is_that_of_the_selector(found, source):
-    selector = SubsetSelector(CFS(), BestFirst()).fit(source)
+def test_the_subset_is_that_of_the_selector(found, table):
+    selector = SubsetSelector(CFS(), BestFirst()).fit(table)
     subset = found["subset"]
     assert subset["columns"] == selector.get_feature_names_out().tolist()
     assert subset["value"] == selector.merit_
@@ -136,9 +136,9 @@ def test_the_subset_is_that_of_the_selector(found, source):
     assert (subset["merit"]["id"], subset["search"]["id"]) == ("cfs", "best_first")
 
 
-def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, source):
-    archive = SubsetSelector(CFS(), BestFirst()).fit(source).archive_
-    names = np.array(source.schema.names)
+def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, table):
+    archive = SubsetSelector(CFS(), BestFirst()).fit(table).archive_
+    names = np.array(table.schema.names)
     frontier = found["subset"]["frontier"]
     assert [best["size"] for best in frontier] == sorted(set(archive.sizes.tolist()))
     for best in frontier:
@@ -174,27 +174,27 @@ def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among
     assert subset["frontier"][-1]["columns"] == subset["columns"]
 
 
-def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, source):
+def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, table):
     selector = SubsetSelector(CFS(), BestFirst(), random_state=0)
     # 344 rows: folds as for more than 200.
-    report = selection_report(selector, source, n_splits=5, n_permutations=99)
+    report = selection_report(selector, table, n_splits=5, n_permutations=99)
     expected = report.to_dict() | {"other_scores": report.to_dict()["beside"]}
     expected["null"]["shuffling"] = expected["null"]["how"]
     assert found["assessment"] == shared(expected, found["assessment"])
 
 
 @pytest.mark.slow
-def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, source):
+def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, table):
     usual = {"relevances": [], "maps": [], "merit": CFS()}
     monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
     monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
-    result = study(source, assess=None, **usual).to_dict()
+    result = study(table, assess=None, **usual).to_dict()
     assert result["assessment"] is None
     (told,) = [w for w in sentences(result) if w.startswith("The search was not repeated inside folds: 6 ")]
     assert told.endswith(" s take more than 0 s. Ask for it with assess=True (--assess).")
     assert result["recommendation"] is None
     assert any(w.startswith("Selections were not compared: 6 searches of ") for w in sentences(result))
-    asked = study(source, assess=True, **usual).to_dict()
+    asked = study(table, assess=True, **usual).to_dict()
     assert len(asked["assessment"]["null"]["merits"]) == 3
     assert not any("searched for again" in w for w in sentences(asked))
 
@@ -217,7 +217,7 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
     when = pd.Timestamp("2023-01-05") + pd.to_timedelta(np.sort(rng.integers(0, 24 * 700, 200)), unit="h")
     frame = pd.DataFrame({"when": pd.Series(when), "noise": rng.normal(size=200)})
     frame["busy"] = frame["when"].dt.hour.between(7, 16)
-    for data, more in ((frame, {"target": "busy"}), (open_source(frame, "busy"), {})):
+    for data, more in ((frame, {"target": "busy"}), (open_table(frame, "busy"), {})):
         result = study(data, maps=["pca"], keep_leaks=True, **more).to_dict()
         assert result["subset"]["columns"] == ["when (hour)"]
         assert set(result["ranking"]["cut_points"]) == {
@@ -231,7 +231,7 @@ def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
         columns = {column["name"]: column for column in result["table"]["columns"]}
         assert "are used instead" in columns["when"]["exclusion"]
         assert columns["when (weekday)"]["kind_suggestion"] is None
-        assert "source = split_dates(" in result["reproduction"]["python"]
+        assert "table = split_dates(" in result["reproduction"]["python"]
         assert "make_pipeline" not in result["reproduction"]["python"]
 
 
@@ -254,40 +254,40 @@ def test_a_group_counts_as_one_row_where_the_target_is_constant_per_group_and_th
     assert by_groups["subset"]["columns"] == []
     (told,) = [sentence for sentence in sentences(by_groups) if "each group counts once" in sentence]
     assert "40 groups" in told
-    selected = RankSelector(InformationGain()).fit(open_source(X, ill, groups=who))
+    selected = RankSelector(InformationGain()).fit(open_table(X, ill, groups=who))
     assert by_groups["ranking"]["scores"]["information_gain"] == selected.scores_.tolist()
 
 
 @pytest.mark.slow
-def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, source, found):
+def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, table, found):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
-    result = study(source, merit=CFS(), assess=True).to_dict()
+    result = study(table, merit=CFS(), assess=True).to_dict()
     assert result["interruption"] == "Interrupted in the step 'assessment'; what was found until then is shown."
     assert result["assessment"] is None
     assert all(result[part] == found[part] for part in ("subset", "maps", "quality", "ranking"))
 
 
-def test_a_random_search_finds_what_the_selector_finds_with_the_same_seed(source):
+def test_a_random_search_finds_what_the_selector_finds_with_the_same_seed(table):
     search = RandomSubsets(20)
-    result = study(source, relevances=[], maps=[], search=search, random_state=5).to_dict()
-    selector = SubsetSelector(CFS(), search, random_state=5).fit(source)
+    result = study(table, relevances=[], maps=[], search=search, random_state=5).to_dict()
+    selector = SubsetSelector(CFS(), search, random_state=5).fit(table)
     assert result["subset"]["points"]["merits"] == selector.archive_.merits.tolist()
 
 
-def test_the_maps_are_those_of_the_reducers(found, source):
-    pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
+def test_the_maps_are_those_of_the_reducers(found, table):
+    pca = make_reducer(reducers["pca"], table.schema, "", "seuclidean").fit(table)
     drawn, *_, on_graph, embedded = found["maps"]
-    eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(source)
+    eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(table)
     assert (on_graph["id"], on_graph["label"]) == ("laplacian_eigenmaps", "Laplacian eigenmaps")
     assert on_graph["points"] == eigenmap.embedding_[:, :2].tolist()
     assert on_graph["spectrum"]["values"] == eigenmap.eigenvalues_.tolist()
     assert on_graph["spectrum"]["residuals"] == eigenmap.residuals_.tolist()
     assert on_graph["spectrum"]["cumulative"] == []
     assert not on_graph["comparable_axes"]
-    umap = UMAP(graph=USUAL.build(source, fill_missing=True).connect_components(), random_state=0).fit(source)
+    umap = UMAP(graph=USUAL.build(table, fill_missing=True).connect_components(), random_state=0).fit(table)
     assert (embedded["id"], embedded["points"]) == ("umap", umap.embedding_.tolist())
     assert drawn["points"] == pca.embedding_[:, :2].tolist()
     assert drawn["rows"] == list(range(344))
@@ -295,10 +295,10 @@ def test_the_maps_are_those_of_the_reducers(found, source):
     assert drawn["loadings"]["values"] == pca.loadings_[:, :4].tolist()
 
 
-def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its_first_axes(found, source):
-    pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
+def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its_first_axes(found, table):
+    pca = make_reducer(reducers["pca"], table.schema, "", "seuclidean").fit(table)
     explained = found["maps"][0]["explanation"]
-    expected = axis_correlations(source, pca.embedding_[:, :4])
+    expected = axis_correlations(table, pca.embedding_[:, :4])
     assert explained["columns"] == expected.columns
     assert (explained["kinds"], explained["values"]) == (expected.kinds, expected.values.tolist())
     assert explained["chance"] == expected.chance_level.tolist()
@@ -306,11 +306,11 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
     assert found["maps"][1]["explanation"]["columns"] == expected.columns
 
 
-def test_every_map_has_the_rules_of_its_visible_clusters(found, source):
-    pca = make_reducer(reducers["pca"], source.schema, "", "seuclidean").fit(source)
+def test_every_map_has_the_rules_of_its_visible_clusters(found, table):
+    pca = make_reducer(reducers["pca"], table.schema, "", "seuclidean").fit(table)
     clusters = found["maps"][0]["clusters"]
     seed = int(np.random.default_rng(found["seed"]).integers(2**63))
-    expected = cluster_rules(source, pca.embedding_[:, :2], random_state=seed)
+    expected = cluster_rules(table, pca.embedding_[:, :2], random_state=seed)
     assert [[one["text"] for one in rule["conditions"]] for rule in clusters["rules"]] == [
         [one.text for one in rule.conditions] for rule in expected.rules
     ]
@@ -348,7 +348,7 @@ def pixels(image):
     return list(base64.b64decode(image["pixels"]))
 
 
-def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points(source, monkeypatch):
+def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points(table, monkeypatch):
     galleries = [
         Gallery("Components", "How.", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True),
         Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
@@ -356,7 +356,7 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
     ]
     chance = {"chance_spectrum": [0.2, 0.1], "chance_title": "One lies above", "chance_note": "By chance."}
     monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=galleries, **chance))
-    (drawn,) = study(source, relevances=[], maps=[PCA()]).to_dict()["maps"]
+    (drawn,) = study(table, relevances=[], maps=[PCA()]).to_dict()["maps"]
     components, mean, rows = drawn["galleries"]
     (image,) = components["images"]
     assert (image["name"], image["height"], image["width"]) == ("first", 2, 3)
@@ -368,16 +368,16 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
     spectrum = drawn["spectrum"]
     assert (spectrum["reference"], spectrum["chance_title"]) == ([0.2, 0.1], "One lies above")
     assert spectrum["chance_note"] == "By chance."
-    (bare,) = study(source, relevances=[], maps=[PCA()], points=False).to_dict()["maps"]
+    (bare,) = study(table, relevances=[], maps=[PCA()], points=False).to_dict()["maps"]
     assert bare["galleries"] == [components, mean]
 
 
-def test_large_and_many_images_are_kept_as_far_as_they_are_seen(source, monkeypatch):
+def test_large_and_many_images_are_kept_as_far_as_they_are_seen(table, monkeypatch):
     monkeypatch.setattr("tamiz._study.map_records._MAX_PIXELS", 2)
     monkeypatch.setattr("tamiz._study.map_records._MAX_IMAGES", 1)
     large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
     monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=large))
-    (drawn,) = study(source, relevances=[], maps=[PCA()]).to_dict()["maps"]
+    (drawn,) = study(table, relevances=[], maps=[PCA()]).to_dict()["maps"]
     (gallery,) = drawn["galleries"]
     assert (gallery["n_images"], len(gallery["images"])) == (2, 1)
     (image,) = gallery["images"]
@@ -420,13 +420,13 @@ def test_the_same_seed_and_one_thread_or_two_give_the_same_result_but_for_the_ti
     ]
 
 
-def test_a_frame_and_a_source_give_the_numbers_of_the_file_and_the_graph_is_built_once(
-    found, penguins, source, monkeypatch
+def test_a_frame_and_a_table_give_the_numbers_of_the_file_and_the_graph_is_built_once(
+    found, penguins, table, monkeypatch
 ):
     build, built = KNearest._build, []
     monkeypatch.setattr(KNearest, "_build", lambda self, *a, **k: built.append(self) or build(self, *a, **k))
     parts = ("table", "graph", "ranking", "subset", "maps", "quality", "colors")
-    for data in ((penguins, "species"), (source,)):
+    for data in ((penguins, "species"), (table,)):
         built.clear()
         other = study(*data).to_dict()
         assert {part: other[part] for part in parts} == {part: found[part] for part in parts}
@@ -479,10 +479,10 @@ def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
     assert result["table"]["target_summary"]["mean"] == pytest.approx(frame["body_mass_g"].mean(), rel=1e-12)
     assert "fisher_score" not in result["ranking"]["scores"]
     selector = RankSelector(InformationGain(discretization=EqualFrequency(10)))
-    expected = selector.fit(open_source(frame, "body_mass_g")).scores_
+    expected = selector.fit(open_table(frame, "body_mass_g")).scores_
     assert result["ranking"]["scores"]["information_gain"] == expected.tolist()
     by_cfs = study(frame, "body_mass_g", merit=CFS(), relevances=[], maps=[]).to_dict()["subset"]
-    subset = SubsetSelector(CFS(), BestFirst()).fit(open_source(frame, "body_mass_g"))
+    subset = SubsetSelector(CFS(), BestFirst()).fit(open_table(frame, "body_mass_g"))
     assert by_cfs["columns"] == subset.get_feature_names_out().tolist()
 
 
@@ -490,7 +490,7 @@ def test_a_numeric_target_has_its_subset_by_ridge_regression_and_a_forward_searc
     frame = penguins.dropna(subset=["body_mass_g"]).reset_index(drop=True)
     chosen = study(frame, "body_mass_g", relevances=[], maps=[]).to_dict()["subset"]
     selector = SubsetSelector(CrossValidated("ridge"), Forward(), random_state=0)
-    selector.fit(open_source(frame, "body_mass_g"))
+    selector.fit(open_table(frame, "body_mass_g"))
     assert chosen["columns"] == selector.get_feature_names_out().tolist()
     assert chosen["value"] == selector.merit_
     assert chosen["search"]["label"] == "Forward selection"
@@ -524,9 +524,9 @@ def test_a_large_table_is_drawn_by_a_sample_that_the_seed_decides():
     assert color["values"] == X[rows, 1].tolist()
 
 
-def test_parts_that_are_given_take_the_place_of_the_usual_ones(source):
+def test_parts_that_are_given_take_the_place_of_the_usual_ones(table):
     result = study(
-        source,
+        table,
         relevances=[Variance()],
         merit=CFS(convention="weka"),
         search=Forward(),
@@ -541,9 +541,9 @@ def test_parts_that_are_given_take_the_place_of_the_usual_ones(source):
     assert result["colors"] == []
 
 
-def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
+def test_a_search_of_a_study_stops_and_writes_its_journal(table, tmp_path):
     journal = tmp_path / "journal"
-    result = study(source, maps=[], stop=Evaluations(9), journal=journal).to_dict()
+    result = study(table, maps=[], stop=Evaluations(9), journal=journal).to_dict()
     assert result["subset"]["n_evaluations"] == 9
     assert result["subset"]["stopped"] == "9 evaluations made"
     assert journal.exists()
@@ -558,18 +558,18 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(source, tmp_path):
         ("tamiz._study.run.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
     ],
 )
-def test_control_c_keeps_the_finished_steps_with_a_note(source, monkeypatch, where, held, sentence):
+def test_control_c_keeps_the_finished_steps_with_a_note(table, monkeypatch, where, held, sentence):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(where, interrupted)
-    result = study(source).to_dict()
+    result = study(table).to_dict()
     assert result["interruption"].startswith(sentence)
     assert [part for part in ("ranking", "subset") if result[part] is not None] == held
     assert result["maps"] == []
 
 
-def test_control_c_in_a_search_keeps_the_best_set_found(source, monkeypatch):
+def test_control_c_in_a_search_keeps_the_best_set_found(table, monkeypatch):
     from tamiz.criteria import cfs
 
     evaluate, calls = cfs._CFSEvaluator.evaluate, []
@@ -581,9 +581,9 @@ def test_control_c_in_a_search_keeps_the_best_set_found(source, monkeypatch):
         return evaluate(self, candidates)
 
     monkeypatch.setattr(cfs._CFSEvaluator, "evaluate", interrupted)
-    result = study(source).to_dict()
+    result = study(table).to_dict()
     n = result["subset"]["n_evaluations"]
-    assert n == 1 + len(source.schema.used)
+    assert n == 1 + len(table.schema.used)
     assert (
         result["interruption"]
         == f"Interrupted in the step 'subset, after {n} evaluations'; what was found until then is shown."
@@ -605,10 +605,10 @@ def test_a_constant_numeric_target_is_refused_with_its_value():
         study(np.arange(8.0).reshape(4, 2), np.full(4, 1.5))
 
 
-def test_a_source_with_another_target_is_refused():
-    source = open_source(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(TypeError, match="A source has its own target, kinds, weights, groups"):
-        study(source, "x0")
+def test_a_table_with_another_target_is_refused():
+    table = open_table(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(TypeError, match="A Table has its own target, kinds, weights, groups"):
+        study(table, "x0")
 
 
 def test_two_criteria_of_one_class_are_both_in_the_result():
@@ -622,8 +622,8 @@ def scored(result):
     return result.to_dict()["ranking"]["scores"]["laplacian_score"]
 
 
-def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
-    graph = USUAL.build(source, fill_missing=True)
+def test_the_facts_of_the_graph_are_those_of_the_graph(found, table):
+    graph = USUAL.build(table, fill_missing=True)
     facts = found["graph"]
     counts = np.diff(graph.adjacency.indptr)
     assert (facts["id"], facts["label"]) == ("knn", "Nearest neighbours")
@@ -645,21 +645,21 @@ def test_the_facts_of_the_graph_are_those_of_the_graph(found, source):
     assert (facts["unweighted"], facts["by_class"]) == (True, False)
 
 
-def test_no_graph_is_built_that_no_method_uses(source, monkeypatch):
+def test_no_graph_is_built_that_no_method_uses(table, monkeypatch):
     monkeypatch.setattr(KNearest, "_build", lambda *_, **__: pytest.fail("built"))
-    result = study(source, relevances=[Variance()], maps=[PCA()])
+    result = study(table, relevances=[Variance()], maps=[PCA()])
     assert result.to_dict()["graph"] is None
     assert "graph" not in [step.step for step in result.timings]
 
 
-def test_columns_ranked_without_the_target_are_not_described_as_informative_about_it(source):
-    result = study(source, relevances=[Variance()], maps=[], search=Forward(), assess=False)
+def test_columns_ranked_without_the_target_are_not_described_as_informative_about_it(table):
+    result = study(table, relevances=[Variance()], maps=[], search=Forward(), assess=False)
     expected = "body_mass_g ranks first: variance 643,131 unit², which does not use species."
     assert collect_ranking(result.record)["lead"] == expected
 
 
-def test_a_requested_graph_is_built_though_no_method_uses_it(source):
-    result = study(source, relevances=[Variance()], maps=[], graph=KNearest(3, metric="seuclidean")).to_dict()
+def test_a_requested_graph_is_built_though_no_method_uses_it(table):
+    result = study(table, relevances=[Variance()], maps=[], graph=KNearest(3, metric="seuclidean")).to_dict()
     assert result["graph"]["neighbors"]["min"] == 3
 
 
@@ -672,17 +672,17 @@ def test_iris_is_ranked_as_in_the_paper_on_the_graph_that_is_given():
         ]  # fmt: skip
 
 
-def test_a_part_without_a_graph_uses_that_of_the_study_and_one_with_a_graph_keeps_its_own(source):
+def test_a_part_without_a_graph_uses_that_of_the_study_and_one_with_a_graph_keeps_its_own(table):
     score, own, eigenmap = LaplacianScore(), LaplacianScore(graph=KNearest(5)), LaplacianEigenmaps(3)
     result = study(
-        source, relevances=[score, own], maps=[eigenmap], graph=ConnectedRadius(metric="seuclidean")
+        table, relevances=[score, own], maps=[eigenmap], graph=ConnectedRadius(metric="seuclidean")
     ).to_dict()
-    lent = ConnectedRadius(metric="seuclidean").build(source, fill_missing=True)
+    lent = ConnectedRadius(metric="seuclidean").build(table, fill_missing=True)
     scores = result["ranking"]["scores"]
-    assert scores["laplacian_score_1"] == RankSelector(LaplacianScore(graph=lent)).fit(source).scores_.tolist()
-    assert scores["laplacian_score_2"] == RankSelector(own).fit(source).scores_.tolist()
+    assert scores["laplacian_score_1"] == RankSelector(LaplacianScore(graph=lent)).fit(table).scores_.tolist()
+    assert scores["laplacian_score_2"] == RankSelector(own).fit(table).scores_.tolist()
     assert scores["laplacian_score_1"] != scores["laplacian_score_2"]
-    assert result["maps"][0]["points"] == LaplacianEigenmaps(3, graph=lent).fit(source).embedding_[:, :2].tolist()
+    assert result["maps"][0]["points"] == LaplacianEigenmaps(3, graph=lent).fit(table).embedding_[:, :2].tolist()
     assert result["graph"]["radius"] == lent.radius
     assert (score.graph, eigenmap.graph) == (None, None)
 
@@ -725,14 +725,14 @@ def test_classes_that_are_not_there_are_asked_for():
     iris = load_iris(as_frame=True)
     for target in (None, iris.data["petal length (cm)"]):
         with pytest.raises(
-            ValueError, match="SameClass joins rows of one class; open the source with a target of classes"
+            ValueError, match="SameClass joins rows of one class; open the table with a target of classes"
         ):
             study(iris.data, target, graph=SameClass())
 
 
 @pytest.mark.parametrize("weight", [Binary(), HeatKernel(np.inf)])
-def test_weights_of_one_are_reported_as_such(source, weight):
-    facts = study(source, graph=KNearest(7, weight=weight, metric="seuclidean"), maps=[]).to_dict()["graph"]
+def test_weights_of_one_are_reported_as_such(table, weight):
+    facts = study(table, graph=KNearest(7, weight=weight, metric="seuclidean"), maps=[]).to_dict()["graph"]
     assert (facts["unweighted"], facts["t"]) == (True, None)
     assert f"weight={weight!r}" in facts["parameters"]
     assert facts["degrees"]["max"] == facts["neighbors"]["max"]
@@ -826,9 +826,9 @@ def test_six_rows_are_the_fewest_whose_selection_by_cross_validation_can_be_asse
         study(X[:5], y[:5], assess=True, maps=["pca"])
 
 
-def test_a_graph_for_other_rows_is_refused(source):
+def test_a_graph_for_other_rows_is_refused(table):
     with pytest.raises(ValueError, match="The graph has 3 rows and X has 344; build a graph of X"):
-        study(source, graph=Graph.from_edges([0, 1], [1, 2]))
+        study(table, graph=Graph.from_edges([0, 1], [1, 2]))
 
 
 def test_a_graph_that_is_given_by_its_edges_is_reported_as_such():
@@ -853,9 +853,9 @@ def test_many_numbers_of_neighbours_are_counted_in_wider_bins():
     assert sum(bins["rows"]) == 400
 
 
-def test_an_object_that_is_no_graph_is_refused(source):
+def test_an_object_that_is_no_graph_is_refused(table):
     with pytest.raises(TypeError, match=r"^graph must be a builder such as KNearest\(15\) or a Graph, got 5"):
-        study(source, graph=5)
+        study(table, graph=5)
 
 
 @pytest.fixture
@@ -939,16 +939,16 @@ def test_a_graph_that_is_asked_for_joins_every_row_of_a_long_table(long_table):
 
 def test_a_weighted_table_is_scored_by_its_weights(found, penguins):
     weights = np.arange(344) % 3 + 1.0
-    source = open_source(penguins, "species", weight=weights)
-    expected = RankSelector(LaplacianScore(graph=USUAL)).fit(source).scores_
-    scores = scored(study(source, maps=[]))
+    table = open_table(penguins, "species", weight=weights)
+    expected = RankSelector(LaplacianScore(graph=USUAL)).fit(table).scores_
+    scores = scored(study(table, maps=[]))
     assert scores == expected.tolist()
     assert scores != found["ranking"]["scores"]["laplacian_score"]
 
 
-def test_a_directed_graph_is_refused_with_the_way_out(source):
+def test_a_directed_graph_is_refused_with_the_way_out(table):
     with pytest.raises(ValueError, match="build it with symmetry='or' or 'mutual'"):
-        study(source, graph=KNearest(5, symmetry="directed", metric="seuclidean"))
+        study(table, graph=KNearest(5, symmetry="directed", metric="seuclidean"))
 
 
 @pytest.mark.slow

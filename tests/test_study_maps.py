@@ -11,7 +11,7 @@ from sklearn.datasets import make_swiss_roll
 from tests.sentences import sentences
 
 import tamiz
-from tamiz import open_source
+from tamiz import open_table
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
 from tamiz._study.maps import list_map_methods
 from tamiz.cli.study import study as study_command
@@ -28,7 +28,7 @@ from tamiz.reduction import (
     LocallyLinearEmbedding,
     registry,
 )
-from tamiz.sources.views import select_rows
+from tamiz.table.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 README = Path(__file__).parent.parent / "README.md"
@@ -51,13 +51,13 @@ def test_the_default_maps_are_those_that_the_documentation_names():
 
 
 @pytest.fixture(scope="module")
-def source():
-    return open_source(str(PENGUINS), "species")
+def table():
+    return open_table(str(PENGUINS), "species")
 
 
 @pytest.fixture(scope="module")
-def found(source):
-    return study(source).to_dict()
+def found(table):
+    return study(table).to_dict()
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def by_id(result):
     return {drawn["id"]: drawn for drawn in result["maps"]}
 
 
-def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_others(found, source):
+def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_others(found, table):
     assert [(drawn["id"], drawn["label"]) for drawn in found["maps"]] == [
         ("pca", "PCA"),
         ("mds:metric", "Metric MDS"),
@@ -96,14 +96,14 @@ def test_metric_and_ordinal_maps_of_standardised_columns_are_drawn_beside_the_ot
     ]
     for kind in ("metric", "ordinal"):
         drawn = by_id(found)[f"mds:{kind}"]
-        expected = MDS(kind=kind, dissimilarity="seuclidean").fit(source)
+        expected = MDS(kind=kind, dissimilarity="seuclidean").fit(table)
         assert drawn["points"] == expected.embedding_.tolist()
         assert f"Kruskal's stress-1 is {expected.stress_:.3g}" in drawn["notes"][0]
         assert drawn["notes"][1:] == [f"SMACOF converged in {expected.n_iter_} iterations."]
 
 
-def test_a_search_that_was_cut_off_is_reported_at_the_map(source):
-    (drawn,) = study(source, relevances=[], maps=[MDS(max_iter=1)]).to_dict()["maps"]
+def test_a_search_that_was_cut_off_is_reported_at_the_map(table):
+    (drawn,) = study(table, relevances=[], maps=[MDS(max_iter=1)]).to_dict()["maps"]
     assert drawn["notes"][1] == "SMACOF did not converge within 1 iteration; the stress was still decreasing."
 
 
@@ -161,15 +161,15 @@ def test_a_table_of_no_more_rows_is_mapped_whole(long_table, sampled):
     assert not any("drawn at random" in note for note in drawn["notes"])
 
 
-def test_map_rows_below_two_are_refused(source):
+def test_map_rows_below_two_are_refused(table):
     with pytest.raises(ValueError, match="map_rows must be at least 2, got 1"):
-        study(source, map_rows=1)
+        study(table, map_rows=1)
 
 
 def test_one_thread_and_two_draw_the_same_maps_of_a_sample_that_is_kept_or_read_again(long_table, monkeypatch):
     kept = study(long_table, "kind", map_rows=60, n_jobs=1).to_dict()
     assert kept["quality"]["n_rows"] == 100
-    monkeypatch.setattr("tamiz.sources.views._MAX_MEMORY_BYTES", 0)
+    monkeypatch.setattr("tamiz.table.views._MAX_MEMORY_BYTES", 0)
     assert study(long_table, "kind", map_rows=60, n_jobs=2).to_dict() == kept
 
 
@@ -180,9 +180,9 @@ def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
     assert [m["explanation"] for m in without["maps"]] == [m["explanation"] for m in with_points["maps"]]
 
 
-def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
-    sample, read = select_rows(source, np.arange(0, 344, 2)), []
-    monkeypatch.setattr(type(source), "blocks", lambda *_: read.append(1) or iter(()))
+def test_a_table_on_disk_is_read_once_for_a_sample(table, monkeypatch):
+    sample, read = select_rows(table, np.arange(0, 344, 2)), []
+    monkeypatch.setattr(type(table), "blocks", lambda *_: read.append(1) or iter(()))
     (block,) = sample.blocks([2, 4])
     assert (read, list(block.values), len(block.values[2])) == ([], [2, 4], 172)
     assert sample.schema.columns[2].n_missing == np.isnan(block.values[2]).sum()
@@ -202,8 +202,8 @@ def test_a_table_on_disk_is_read_once_for_a_sample(source, monkeypatch):
         ("locally-linear-embedding:ltsa", "locally_linear_embedding:ltsa", "Local tangent space alignment"),
     ],
 )
-def test_a_map_is_asked_for_by_its_name(source, name, id_, label):
-    (drawn,) = study(source, relevances=[], maps=[name]).to_dict()["maps"]
+def test_a_map_is_asked_for_by_its_name(table, name, id_, label):
+    (drawn,) = study(table, relevances=[], maps=[name]).to_dict()["maps"]
     assert (drawn["id"], drawn["label"], len(drawn["points"])) == (id_, label, 344)
 
 
@@ -222,10 +222,10 @@ def test_locally_linear_embedding_is_described_by_its_method_and_its_components(
         assert note in drawn["notes"][0]
 
 
-def test_every_method_of_the_registry_draws_its_maps(source):
+def test_every_method_of_the_registry_draws_its_maps(table):
     for entry in registry.of_kind("map"):
         for variant in map_variants(entry):
-            assert isinstance(make_reducer(entry, source.schema, variant.name, "seuclidean"), entry.load())
+            assert isinstance(make_reducer(entry, table.schema, variant.name, "seuclidean"), entry.load())
 
 
 @pytest.mark.parametrize(
@@ -244,31 +244,31 @@ def test_a_map_that_is_not_there_is_reported_before_the_table_is_read(name, sent
         study("absent.csv", maps=[name])
 
 
-def test_objects_that_are_no_map_are_refused(source):
+def test_objects_that_are_no_map_are_refused(table):
     with pytest.raises(TypeError, match=r"^maps must contain names .* got 5\."):
-        study(source, maps=[5])
+        study(table, maps=[5])
 
 
-def test_two_maps_of_one_method_are_distinguished(source):
-    maps = study(source, relevances=[], maps=[MDS(), MDS(kind="ordinal"), "mds"], map_rows=60).to_dict()["maps"]
+def test_two_maps_of_one_method_are_distinguished(table):
+    maps = study(table, relevances=[], maps=[MDS(), MDS(kind="ordinal"), "mds"], map_rows=60).to_dict()["maps"]
     assert [drawn["id"] for drawn in maps] == ["mds_1", "mds_2", "mds:metric"]
     assert [drawn["label"] for drawn in maps] == ["MDS()", "MDS(kind='ordinal')", "Metric MDS"]
 
 
-def test_every_number_of_every_map_is_that_of_its_card(found, source):
-    labels = np.concatenate([block.y for block in source.blocks([])])
+def test_every_number_of_every_map_is_that_of_its_card(found, table):
+    labels = np.concatenate([block.y for block in table.blocks([])])
     judged = found["quality"]
     assert judged["metric"] == {"id": "seuclidean", "label": metrics["seuclidean"].label}
     assert (judged["n_rows"], judged["n_neighbors"]) == (344, 15)
     for k, drawn in enumerate(found["maps"]):
-        card = quality(source, np.array(drawn["points"]), metric="seuclidean", labels=labels)
+        card = quality(table, np.array(drawn["points"]), metric="seuclidean", labels=labels)
         assert [measure["name"] for measure in judged["measures"]] == [measure.name for measure in card.measures]
         for measure in judged["measures"]:
             # In the matrix of distances, those that differ by rounding only are ties.
             assert measure["values"][k] == pytest.approx(card[measure["name"]].value, rel=1e-8)
             assert measure["larger_is_better"] == card[measure["name"]].larger_is_better
         np.testing.assert_allclose(judged["stress_per_point"][k], card.points.stress, rtol=1e-9)
-        curve = rank_agreement(source, np.array(drawn["points"]), metric="seuclidean")
+        curve = rank_agreement(table, np.array(drawn["points"]), metric="seuclidean")
         at = np.array(judged["agreement"]["n_neighbors"]) - 1
         np.testing.assert_allclose(judged["agreement"]["r_nx"][k], curve.r_nx[at], rtol=1e-9)
     assert 15 in judged["agreement"]["n_neighbors"]
@@ -303,10 +303,10 @@ def test_the_quality_of_maps_is_computed_from_the_rows_that_are_drawn(long_table
 
 
 @pytest.mark.parametrize("name", ["gower", "cityblock", "cosine", "euclidean"])
-def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(source, name):
-    source = select_rows(source, np.arange(0, 344, 3))
-    result = study(source, relevances=[], maps=["mds", "pca"], dissimilarity=name).to_dict()
-    expected = MDS(dissimilarity=name, random_state=0).fit(source)
+def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(table, name):
+    table = select_rows(table, np.arange(0, 344, 3))
+    result = study(table, relevances=[], maps=["mds", "pca"], dissimilarity=name).to_dict()
+    expected = MDS(dissimilarity=name, random_state=0).fit(table)
     assert result["maps"][0]["points"] == expected.embedding_.tolist()
     assert result["quality"]["metric"]["id"] == name
     (stress,) = (m["values"] for m in result["quality"]["measures"] if m["name"] == "kruskal_stress")
@@ -314,9 +314,9 @@ def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(source, 
     assert stress[0] < stress[1]
 
 
-def test_distances_that_are_given_are_no_table(source):
+def test_distances_that_are_given_are_no_table(table):
     with pytest.raises(ValueError, match=r"dissimilarity must be one of 'seuclidean', .*, got 'precomputed'"):
-        study(source, dissimilarity="precomputed")
+        study(table, dissimilarity="precomputed")
 
 
 class Flat(PCA):
@@ -328,9 +328,9 @@ class Flat(PCA):
         return self
 
 
-def test_independent_components_are_described(source):
-    (drawn,) = study(source, relevances=[], maps=["ica"]).to_dict()["maps"]
-    ica = ICA(standardize=True, random_state=0).fit(source)
+def test_independent_components_are_described(table):
+    (drawn,) = study(table, relevances=[], maps=["ica"]).to_dict()["maps"]
+    ica = ICA(standardize=True, random_state=0).fit(table)
     assert (drawn["id"], drawn["label"], drawn["points"]) == ("ica", "ICA", ica.embedding_.tolist())
     assert drawn["axes"] == ica.axis_names_
     assert (drawn["spectrum"]["label"], drawn["spectrum"]["values"]) == (
@@ -340,8 +340,8 @@ def test_independent_components_are_described(source):
     assert "rotated to be as independent as possible" in drawn["notes"][0]
 
 
-def test_a_map_without_quality_is_reported_and_the_others_have_theirs(source):
-    result = study(source, relevances=[], maps=[Flat(), PCA()]).to_dict()
+def test_a_map_without_quality_is_reported_and_the_others_have_theirs(table):
+    result = study(table, relevances=[], maps=[Flat(), PCA()]).to_dict()
     assert any(
         told.startswith("The quality of Flat is left out: All rows of the embedding have the same coordinates")
         for told in sentences(result)
@@ -367,8 +367,8 @@ def test_without_any_quality_there_is_no_card():
     ]
 
 
-def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(source):
-    weighted = open_source(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
+def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(table):
+    weighted = open_table(pd.read_csv(str(PENGUINS)), "species", weight=np.arange(344) % 3 + 1.0)
     result = study(weighted, relevances=[]).to_dict()
     assert list(by_id(result)) == ["pca", "laplacian_eigenmaps", "umap"]
     assert any(
@@ -376,22 +376,22 @@ def test_a_weighted_table_has_no_maps_of_pairs_and_states_the_reason(source):
     )
 
 
-def test_control_c_in_a_map_keeps_those_that_were_drawn(source, monkeypatch):
+def test_control_c_in_a_map_keeps_those_that_were_drawn(table, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(MDS, "fit", interrupted)
-    result = study(source).to_dict()
+    result = study(table).to_dict()
     assert list(by_id(result)) == ["pca"]
     assert result["interruption"].startswith("Interrupted in the step 'maps'")
     assert (result["quality"], result["colors"][0]["name"]) == (None, "species")
 
 
-def test_control_c_in_the_quality_keeps_the_maps(source, monkeypatch):
+def test_control_c_in_the_quality_keeps_the_maps(table, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamiz._study.quality.quality", interrupted)
-    result = study(source, relevances=[]).to_dict()
+    result = study(table, relevances=[]).to_dict()
     assert (len(result["maps"]), result["quality"]) == (5, None)
     assert result["interruption"].startswith("Interrupted in the step 'quality'")

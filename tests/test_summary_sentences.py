@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.contradictions import contradictions, public_names, read_public
 
 import tamiz
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.models.folds import draw_folds
 from tamiz.report import registry
 
@@ -76,7 +76,7 @@ class Studied:
             given = read_public(name, Path(PUBLIC))
         else:
             given = frames()[name]
-        self.source = open_source(*given)
+        self.table = open_table(*given)
         result = tamiz.study(*given, maps=["pca"])
         self.found, self.record = result.to_dict(), result.record
         sections = {entry.name: entry.load()(result.record) for entry in registry.of_kind("section")}
@@ -89,7 +89,7 @@ class Studied:
             if numeric and name in frames()
             else (None, None)
         )
-        self.folds = draw_folds(self.source, self.found_folds(), np.random.default_rng(0))
+        self.folds = draw_folds(self.table, self.found_folds(), np.random.default_rng(0))
 
     def found_folds(self):
         return len(self.found["recommendation"]["scores"][0]["baseline"]["folds"])
@@ -124,7 +124,7 @@ def folded(studied, models):
 
 
 def test_no_section_contradicts_another(studied):
-    assert contradictions(studied.record, studied.source) == []
+    assert contradictions(studied.record, studied.table) == []
 
 
 def test_the_table_is_counted(studied):
@@ -133,7 +133,7 @@ def test_the_table_is_counted(studied):
     )
     table = studied.found["table"]
     assert (rows, columns) == (table["n_rows"], len(table["columns"]))
-    assert rows == studied.source.schema.n_rows + studied.source.schema.n_dropped
+    assert rows == studied.table.schema.n_rows + studied.table.schema.n_dropped
 
 
 def test_scores_on_all_columns_are_those_of_scikit_learn_on_the_same_folds(studied):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.error_control import BorutaSelector
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import capture_warnings, list_names, quote_name
@@ -27,10 +27,10 @@ def test_names_that_are_quoted_are_quoted_once():
 
 def test_the_columns_of_a_table_are_listed_without_ambiguity():
     table = pd.DataFrame({"a, b": range(12), "c": np.arange(12) ** 2})
-    (note,) = open_source(table, kinds={"a, b": "id", "c": "text"}).schema.excluded_column_notes
+    (note,) = open_table(table, kinds={"a, b": "id", "c": "text"}).schema.excluded_column_notes
     assert note == "2 of 2 columns are excluded: 'a, b' (declared as id), c (declared as text)."
     with pytest.raises(DataError, match=r"columns: 'a, b', c\.$"):
-        open_source(table, target="d")
+        open_table(table, target="d")
 
 
 def test_tentative_columns_are_listed_without_ambiguity():

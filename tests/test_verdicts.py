@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import tamiz
-from tamiz import RankSelector, open_source, study
+from tamiz import RankSelector, open_table, study
 from tamiz.cli import main
 from tamiz.criteria import InformationGain
 from tamiz.exceptions import ConvergenceWarning, TamizWarning
@@ -62,7 +62,7 @@ def test_each_code_is_used_and_each_use_has_a_code():
 
 def test_a_warning_has_code_columns_and_severity():
     with pytest.warns(TamizWarning) as caught:
-        open_source(pd.DataFrame({"a": [1.0, 1 + 1e-200 * 0, 2.0], "b": [1e-200, 2e-200, 3e-200]}))
+        open_table(pd.DataFrame({"a": [1.0, 1 + 1e-200 * 0, 2.0], "b": [1e-200, 2e-200, 3e-200]}))
     verdict = caught[0].message.args[0]
     assert (verdict.code, verdict.severity, verdict.columns) == ("TZ211", "to check", ("b",))
     assert str(caught[0].message) == f"TZ211: {verdict}"
@@ -74,10 +74,10 @@ def test_a_python_filter_mutes_a_code():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "TZ211")
-        open_source(table)
+        open_table(table)
         warnings.filterwarnings("error", "TZ211")
         with pytest.raises(TamizWarning):
-            open_source(table)
+            open_table(table)
 
 
 def test_only_what_has_not_converged_is_a_convergence_warning():

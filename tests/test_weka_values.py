@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz.criteria import CFS, MDL, GainRatio, InformationGain, SymmetricUncertainty
 from tamiz.runtime import parallel
 from tamiz.search import Backward, BestFirst, Exhaustive, Forward
@@ -45,35 +45,35 @@ def weka_case(name):
     weka = EXTRA.get(name) or json.loads(shared("reference/weka.json").read_text())["datasets"][name]
     embedded = HERE / f"{name}.arff"
     path = embedded if embedded.exists() else shared(f"data/{name}.arff")
-    return open_source(path, weka["class"]), weka
+    return open_table(path, weka["class"]), weka
 
 
 def missing_mode(options):
     return "category" if "-M" in options else "distribute"
 
 
-def weka_cfs(source, missing="distribute"):
-    return CFS(SymmetricUncertainty(missing=missing) if source.schema.has_classes else None, convention="weka")
+def weka_cfs(table, missing="distribute"):
+    return CFS(SymmetricUncertainty(missing=missing) if table.schema.has_classes else None, convention="weka")
 
 
-def merits_of(source, merit, subsets):
-    masks = np.zeros((len(subsets), source.schema.n_columns), dtype=bool)
+def merits_of(table, merit, subsets):
+    masks = np.zeros((len(subsets), table.schema.n_columns), dtype=bool)
     for mask, subset in zip(masks, subsets, strict=True):
         mask[list(subset)] = True
     with parallel.thread_session():
-        evaluator = merit.bind(source, np.random.default_rng(0))
+        evaluator = merit.bind(table, np.random.default_rng(0))
         return evaluator.evaluate(Candidates.from_masks(masks))
 
 
 @pytest.mark.parametrize("name", [*SHARED_TABLES, "mixed_missing", "weighted", "supermarket"])
 def test_scores_equal_weka(name):
-    source, weka = weka_case(name)
+    table, weka = weka_case(name)
     compared = 0
     for entry in weka["rank"]:
         if entry["evaluator"] not in RELEVANCES or "-B" in entry["options"]:
             continue  # ReliefF; and Weka's -B cuts numbers in two, which is no discretisation of ours
         relevance = RELEVANCES[entry["evaluator"]](missing=missing_mode(entry["options"]))
-        scores = dict(zip(source.schema.names, RankSelector(relevance).fit(source).scores_, strict=True))
+        scores = dict(zip(table.schema.names, RankSelector(relevance).fit(table).scores_, strict=True))
         for column, theirs in (entry.get("scores") or entry["top_scores"]).items():
             assert scores[column] == pytest.approx(theirs, abs=1e-9), (entry["evaluator"], entry["options"], column)
             compared += 1
@@ -81,18 +81,18 @@ def test_scores_equal_weka(name):
 
 
 def test_the_best_scores_of_weka_are_the_best_of_ours_where_it_lists_no_more():
-    source, weka = weka_case("supermarket")
+    table, weka = weka_case("supermarket")
     for entry in weka["rank"][3:]:
-        selector = RankSelector(RELEVANCES[entry["evaluator"]](missing="category")).fit(source)
-        best = [source.schema.names[j] for j in selector.ranking_[: len(entry["top_scores"])]]
+        selector = RankSelector(RELEVANCES[entry["evaluator"]](missing="category")).fit(table)
+        best = [table.schema.names[j] for j in selector.ranking_[: len(entry["top_scores"])]]
         assert best == list(entry["top_scores"])
 
 
 @pytest.mark.parametrize("name", ["weather.numeric", "iris", "diabetes", "credit-g", "mixed_missing", "weighted"])
 def test_mdl_cuts_equal_weka(name):
-    source, weka = weka_case(name)
-    (points,) = source.reduce(CutPoints(source.schema.numeric, MDL(), source.schema.n_classes))
-    ours = {source.schema.names[j]: cuts.tolist() for j, cuts in points.edges.items()}
+    table, weka = weka_case(name)
+    (points,) = table.reduce(CutPoints(table.schema.numeric, MDL(), table.schema.n_classes))
+    ours = {table.schema.names[j]: cuts.tolist() for j, cuts in points.edges.items()}
     theirs = weka["mdl_cut_points"]["better_encoding"]
     assert {name: len(cuts) for name, cuts in ours.items()} == {name: len(cuts) for name, cuts in theirs.items()}
     for column, cuts in theirs.items():
@@ -102,26 +102,26 @@ def test_mdl_cuts_equal_weka(name):
 
 @pytest.mark.parametrize("name", [*SHARED_TABLES, "mixed_missing", "mixed_numeric_target", "cpu"])
 def test_merits_of_cfs_equal_weka(name):
-    source, weka = weka_case(name)
+    table, weka = weka_case(name)
     for key, missing in (("cfs_subset_merits", "distribute"), ("cfs_subset_merits_missing_separate", "category")):
-        if missing == "category" and not source.schema.has_classes:
+        if missing == "category" and not table.schema.has_classes:
             continue  # for a numeric target missing values are imputed, as Weka does by default; there is no other rule
         theirs = {tuple(map(int, columns.split(","))): merit for columns, merit in weka.get(key, {}).items()}
-        ours = merits_of(source, weka_cfs(source, missing), list(theirs))
+        ours = merits_of(table, weka_cfs(table, missing), list(theirs))
         np.testing.assert_allclose(ours, list(theirs.values()), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", [*SHARED_TABLES, "mixed_missing", "mixed_numeric_target", "cpu", "supermarket"])
 @pytest.mark.filterwarnings("ignore:.*CFS finds no column")
 def test_searches_by_cfs_choose_the_subsets_of_weka(name):
-    source, weka = weka_case(name)
+    table, weka = weka_case(name)
     compared = 0
     for entry in weka["cfs"]:
         search = SEARCHES.get(" ".join([entry["search"], *entry["search_options"]]))
         missing = missing_mode(entry["evaluator_options"])
-        if search is None or (missing == "category" and not source.schema.has_classes):
+        if search is None or (missing == "category" and not table.schema.has_classes):
             continue
-        selector = SubsetSelector(weka_cfs(source, missing), search).fit(source)
+        selector = SubsetSelector(weka_cfs(table, missing), search).fit(table)
         assert selector.get_support(indices=True).tolist() == entry["subset"], (search, missing)
         assert selector.merit_ == pytest.approx(entry["merit"], abs=1e-6)
         compared += 1
@@ -220,15 +220,15 @@ def test_cfs_of_the_weather_is_outlook_and_humidity(convention, search):
 )
 @pytest.mark.parametrize("convention", ["hall", "weka"])
 def test_cfs_chooses_the_columns_of_the_papers(name, columns, merit, convention):
-    source, _ = weka_case(name)
-    selector = SubsetSelector(CFS(convention=convention), BestFirst()).fit(source)
+    table, _ = weka_case(name)
+    selector = SubsetSelector(CFS(convention=convention), BestFirst()).fit(table)
     assert selector.get_feature_names_out().tolist() == columns
     assert selector.merit_ == pytest.approx(merit, abs=5e-7)
 
 
 def test_cuts_of_iris():
-    source, _ = weka_case("iris")
-    (points,) = source.reduce(CutPoints(source.schema.numeric, MDL(), 3))
+    table, _ = weka_case("iris")
+    (points,) = table.reduce(CutPoints(table.schema.numeric, MDL(), 3))
     wanted = [[5.55, 6.15, 7.05], [2.95, 3.35], [2.45, 4.75, 5.15], [0.8, 1.75]]
     for ours, theirs in zip(points.edges.values(), wanted, strict=True):
         assert ours.tolist() == pytest.approx(theirs, rel=1e-14)

@@ -17,8 +17,8 @@ def subject(module: str) -> tuple[str, str]:
     """Return the name of a module or package as it is written in the diagram, and the first sentence of its docstring."""
     path = ROOT / "src" / Path(*module.split("."))
     is_package = path.is_dir()
-    source = (path / "__init__.py" if is_package else path.with_suffix(".py")).read_text(encoding="utf-8")
-    docstring = ast.get_docstring(ast.parse(source)) or ""
+    table = (path / "__init__.py" if is_package else path.with_suffix(".py")).read_text(encoding="utf-8")
+    docstring = ast.get_docstring(ast.parse(table)) or ""
     return path.name + "/" * is_package, docstring.split("\n")[0].rstrip(".")
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1] / "src"
 # Public functions, constructors and commands have one documented option for each parameter.
 PUBLIC = [
     "tamiz", "tamiz.assessment", "tamiz.cluster", "tamiz.comparison", "tamiz.criteria", "tamiz.display",
-    "tamiz.error_control", "tamiz.graphs", "tamiz.metrics", "tamiz.neighbors", "tamiz.reduction", "tamiz.search", "tamiz.sources",
+    "tamiz.error_control", "tamiz.graphs", "tamiz.metrics", "tamiz.neighbors", "tamiz.reduction", "tamiz.search", "tamiz.table",
 ]  # fmt: skip
 LIMITS = {"kernels": 12, "public functions and commands": None, "other functions": 8}
 

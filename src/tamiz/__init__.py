@@ -13,7 +13,7 @@ registry = Registry(
     SizeSearchCV      selection.size_search:SizeSearchCV            selector   Number of columns chosen by cross-validation
     RedundancyFilter  selection.redundancy_filter:RedundancyFilter  selector   Columns that are not determined by other columns
     load              storage.file:load                             function   Model, graph or selection read from a file
-    open_source       sources:open_source                           function   Source opened from a file, an array or a data frame
+    open_table        table:open_table                              function   Table opened from a file, an array or a data frame
     register_onnx_converters  onnx_converters:register_onnx_converters  function  Converters to ONNX, registered with skl2onnx
     save              storage.file:save                             function   Model, graph or selection written to a file
     selection_report  assessment:selection_report                   function   Apparent and nested score of a selection

@@ -8,10 +8,10 @@ from tamiz.selection.rank_selector import RankSelector as RankSelector
 from tamiz.selection.redundancy_filter import RedundancyFilter as RedundancyFilter
 from tamiz.selection.size_search import SizeSearchCV as SizeSearchCV
 from tamiz.selection.subset_selector import SubsetSelector as SubsetSelector
-from tamiz.sources import open_source as open_source
 from tamiz.storage.file import load as load
 from tamiz.storage.file import save as save
 from tamiz.storage.records import skops_trusted_types as skops_trusted_types
+from tamiz.table import open_table as open_table
 
 __version__: str
 registry: Registry

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tamiz.criteria.base import Merit, Relevance
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.search.base import Search
-    from tamiz.sources.schema import Schema
+    from tamiz.table.schema import Schema
 
 # Largest encoded table for which ridge regression is the default merit (columns, values): it is stored about five times.
 _MAX_COORDINATES, _MAX_RIDGE_VALUES = 1_000, 50_000_000

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import describe_associations, shapes
 from tamiz.exceptions import DataError
 
 
 def describe(X, y, **options):
-    return {one.column: one for one in describe_associations(open_source(pd.DataFrame(X), y, **options))}
+    return {one.column: one for one in describe_associations(open_table(pd.DataFrame(X), y, **options))}
 
 
 def sizes(one):

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from tests.assessment.tables import noise, signal
 
-from tamiz import SubsetSelector, open_source, selection_report
+from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.assessment import compare_columns
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
@@ -34,7 +34,7 @@ QUICK = ["naive_bayes", "knn", "tree"]
 
 
 def folds_of(X, y, seed=0, n_splits=10):
-    parts = draw_folds(open_source(X, y), n_splits, np.random.default_rng(seed))
+    parts = draw_folds(open_table(X, y), n_splits, np.random.default_rng(seed))
     return [(fold.train, fold.test) for fold in parts]
 
 

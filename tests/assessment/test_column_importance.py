@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 from tests.reference import conditional_importance as reference
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import conditional_importance
 from tamiz.assessment.column_importance import replace_columns, selection_importance, selection_work
 from tamiz.exceptions import DataError, TamizWarning
@@ -44,7 +44,7 @@ def test_equals_the_plain_reference():
     X = correlated(rng, 70, 4)
     X[:, 2] = np.round(X[:, 2])
     y = X[:, 0] - X[:, 1] + rng.normal(size=len(X))
-    folds = [(fold.train, fold.test) for fold in draw_folds(open_source(X, y), 5, make_rng(1))]
+    folds = [(fold.train, fold.test) for fold in draw_folds(open_table(X, y), 5, make_rng(1))]
     expected = reference.conditional_importance(X, y, OLS, folds, 3, 1)
     found = conditional_importance(X, y, model=OLS, n_repeats=3, random_state=1)
     np.testing.assert_allclose([found.importance, found.standard_error, found.p_value], expected, atol=1e-9)
@@ -57,9 +57,9 @@ def test_draws_of_levels_and_of_missing_values_follow_their_conditional_distribu
     level = np.where(rng.random(n) < 1 / (1 + np.exp(-2 * z)), "high", "low")
     gone = rng.random(n) < 1 / (1 + np.exp(2 - 2 * z))
     number = np.where(gone, np.nan, z + np.exp(z / 2) * (rng.exponential(size=n) - 1))
-    source = open_source(pl.DataFrame({"z": z, "level": level, "number": number}), rng.normal(size=n))
-    folds = draw_folds(source, 2, make_rng(0))
-    sampler = ConditionalSampler(source, folds, 0)
+    table = open_table(pl.DataFrame({"z": z, "level": level, "number": number}), rng.normal(size=n))
+    folds = draw_folds(table, 2, make_rng(0))
+    sampler = ConditionalSampler(table, folds, 0)
     train, test = folds[0].train, folds[0].test
     part = np.digitize(z[test], [-1, 0, 1])
     for j, shares in ((1, [level == "high"]), (2, [gone, number > 1, number > 3])):
@@ -141,10 +141,10 @@ def test_times_and_the_columns_of_a_selection():
     X = correlated(rng, 240, 3)
     y = X[:, 0] + rng.normal(size=240)
     assert conditional_importance(X, y, model="ridge", time=np.arange(240)).selected() == ("x0",)
-    source = open_source(X, y)
-    found = selection_importance(source, [0, 2], "ridge")
+    table = open_table(X, y)
+    found = selection_importance(table, [0, 2], "ridge")
     assert found.names == ("x0", "x2")
-    assert selection_work(source, [0, 2])[:2] == (5, 240 * 11)
+    assert selection_work(table, [0, 2])[:2] == (5, 240 * 11)
 
 
 def test_replaces_columns_of_sparse_rows_and_arrays_alike():

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import r2_score
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz._study.fold_design import choose_fold_design
 from tamiz._study.leakage import find_leakage
 from tamiz._study.models import prepare_evaluation
@@ -16,8 +16,8 @@ from tamiz.assessment import compare_fold_designs
 from tamiz.assessment.fold_designs import _cluster_t
 from tamiz.exceptions import DataError
 from tamiz.models.folds import make_folds
-from tamiz.sources import split_dates
-from tamiz.sources.views import with_time
+from tamiz.table import split_dates
+from tamiz.table.views import with_time
 
 PATIENT = np.random.default_rng(0).permutation(np.repeat(np.arange(120), 5))
 
@@ -113,7 +113,7 @@ def test_a_trend_along_a_feature_is_no_dependence_in_blocks():
     y = age / 10 + rng.normal(size=600)
     assert compare_fold_designs(frame, y, time=age).overstates
     assert not compare_fold_designs(frame, y, time=age, forward=False).differs
-    assert choose_fold_design(open_source(frame, y), random_folds=False).comparison is None
+    assert choose_fold_design(open_table(frame, y), random_folds=False).comparison is None
 
 
 def waves_by_hand(y):
@@ -135,8 +135,8 @@ def test_waves_are_those_of_a_cosine_transform_by_hand():
     for strength in (0.0, 0.05, 0.3):
         y = rng.normal(size=240) + np.cumsum(rng.normal(size=240)) * strength
         order = rng.permutation(240)
-        source = with_time(open_source(frame.iloc[order], y[order]), time[order], "hour")
-        found = compare_fold_designs(source, forward=False)
+        table = with_time(open_table(frame.iloc[order], y[order]), time[order], "hour")
+        found = compare_fold_designs(table, forward=False)
         assert found.wave_p == pytest.approx(waves_by_hand(y), rel=1e-6)
 
 
@@ -161,9 +161,9 @@ def test_a_walk_of_the_target_is_a_wave_and_no_trend_step_or_u_shape_is_one(shap
     if shape == "classes":
         y = np.where(rng.random(n) < 1 / (1 + np.exp(-20 * (along - 0.4))), "ill", "well")
     frame = pd.DataFrame({"hour": np.cumsum(rng.exponential(size=n)), "x": rng.normal(size=n)})
-    source = open_source(frame, y)
+    table = open_table(frame, y)
     assert compare_fold_designs(frame, y, time=frame["hour"], forward=False).has_waves == has_waves
-    assert choose_fold_design(source, random_folds=False).roles == ({"time": "hour"} if has_waves else {})
+    assert choose_fold_design(table, random_folds=False).roles == ({"time": "hour"} if has_waves else {})
 
 
 @pytest.mark.parametrize(
@@ -182,34 +182,34 @@ def test_tables_that_cannot_be_compared_raise_an_error(roles, match):
 
 def test_a_study_respects_the_repeated_id_and_excludes_it():
     frame, y = visits(np.random.default_rng(4).integers(0, 2, 120)[PATIENT])
-    source = open_source(frame, y)
+    table = open_table(frame, y)
     # By the rows, the number alone predicts the outcome; by groups it predicts nothing.
-    assert {leak.name for leak in find_leakage(source)} == {"number"}
-    design = choose_fold_design(source, random_folds=False)
+    assert {leak.name for leak in find_leakage(table)} == {"number"}
+    design = choose_fold_design(table, random_folds=False)
     assert design.roles == {"groups": "number"}
     assert design.leaks == []
     (sentence,) = design.warnings
     assert "Folds test whole groups of 'number', because the rows of one 'number' are alike (intraclass" in sentence
     assert "pass groups='number' (--group number); random_folds=True (--random-folds) keeps random folds." in sentence
-    schema = design.source.schema
+    schema = design.table.schema
     assert (schema.groups, schema.columns[3].exclusion_reason) == ("number", "it is the group of the rows")
-    stated = open_source(frame, y, groups="number")
-    np.testing.assert_array_equal(design.source.groups, stated.groups)
-    assert design.source.group_names == stated.group_names
-    assert choose_fold_design(source, random_folds=True).source is source
-    assert choose_fold_design(stated, random_folds=False).source is stated
+    stated = open_table(frame, y, groups="number")
+    np.testing.assert_array_equal(design.table.groups, stated.groups)
+    assert design.table.group_names == stated.group_names
+    assert choose_fold_design(table, random_folds=True).table is table
+    assert choose_fold_design(stated, random_folds=False).table is stated
 
 
 @pytest.mark.slow
 def test_a_date_is_the_time_of_the_rows_where_forward_folds_are_worse():
     frame, y, _ = drifting()
     frame = frame.assign(day=pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(500), unit="D"))
-    design = choose_fold_design(split_dates(open_source(frame, y)), random_folds=False)
+    design = choose_fold_design(split_dates(open_table(frame, y)), random_folds=False)
     assert design.roles == {"time": "day"}
-    excluded = {one.name: one.exclusion_reason for one in design.source.schema.columns if one.exclusion_reason}
+    excluded = {one.name: one.exclusion_reason for one in design.table.schema.columns if one.exclusion_reason}
     assert set(excluded) >= {"day", "day (year)", "day (month)"}
     assert set(excluded.values()) == {"it is the time of the rows"}
-    np.testing.assert_array_equal(design.source.time, open_source(frame, y, time="day").time)
+    np.testing.assert_array_equal(design.table.time, open_table(frame, y, time="day").time)
 
 
 @pytest.mark.slow
@@ -227,9 +227,9 @@ def test_a_study_that_finds_the_groups_has_the_numbers_of_one_that_is_passed_the
     assert (*ranked[:3], *ranked[4:]) == stated.ranking.scores["information_gain"]
     assert "groups='number'" in found.reproduction.python.partition("# Only the selection")[2]
     designs = (
-        choose_fold_design(open_source(frame, y), random_folds=False).source,
-        open_source(frame, y, groups="number"),
+        choose_fold_design(open_table(frame, y), random_folds=False).table,
+        open_table(frame, y, groups="number"),
     )
     by_design, by_groups = (prepare_evaluation(one, None, 0, assess=True) for one in designs)
-    for one, other in zip(*(make_folds(each.source, 5, 0) for each in (by_design, by_groups)), strict=True):
+    for one, other in zip(*(make_folds(each.table, 5, 0) for each in (by_design, by_groups)), strict=True):
         np.testing.assert_array_equal(one.test, other.test)

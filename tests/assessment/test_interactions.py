@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import find_interactions
 from tamiz.exceptions import DataError
 
@@ -90,8 +90,8 @@ def test_frequency_weights_equal_repeated_rows():
     for y in (logistic(rng, 2 * X["a"] * X["c"]), X["a"] * X["c"] + rng.normal(size=300)):
         weight = rng.integers(1, 4, 300)
         at = np.repeat(np.arange(300), weight)
-        one = find_interactions(open_source(X, y, weight=weight))
-        other = find_interactions(open_source(X.iloc[at].reset_index(drop=True), y[at]))
+        one = find_interactions(open_table(X, y, weight=weight))
+        other = find_interactions(open_table(X.iloc[at].reset_index(drop=True), y[at]))
         assert names(one) == names(other)
         assert names(one)[0] == ("a", "c")
         assert one.pairs[0].share == pytest.approx(other.pairs[0].share, rel=1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError
 from tamiz.models.fold_scorer import score_folds
 from tamiz.models.folds import Fold, Folds
@@ -16,7 +16,7 @@ LABELS = np.repeat(["no", "yes"], 30)
 
 
 def test_it_learns_from_the_columns_it_is_given_and_predicts_rows_with_all():
-    source = open_source(TABLE, LABELS)
+    table = open_table(TABLE, LABELS)
     train, test = np.arange(0, 60, 2), np.arange(1, 60, 2)
     folds, columns = Folds((Fold(train, test),), "even and odd rows"), [1, 3]
 
@@ -28,8 +28,8 @@ def test_it_learns_from_the_columns_it_is_given_and_predicts_rows_with_all():
         warnings.simplefilter("error")
         found = [
             score_folds(
-                resolve_model("naive_bayes", source.schema),
-                source,
+                resolve_model("naive_bayes", table.schema),
+                table,
                 folds,
                 resolve_scoring(scoring, has_classes=True),
                 sets=np.isin(np.arange(4), columns)[None],
@@ -43,6 +43,6 @@ def test_it_learns_from_the_columns_it_is_given_and_predicts_rows_with_all():
 
 
 def test_a_target_that_is_a_number_is_refused():
-    source = open_source(TABLE[:, 1:], TABLE[:, 0])
+    table = open_table(TABLE[:, 1:], TABLE[:, 0])
     with pytest.raises(DataError, match="Naive Bayes needs classes, and the target 'target' is a number"):
-        resolve_model("naive_bayes", source.schema)
+        resolve_model("naive_bayes", table.schema)

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from tests.assessment.tables import noise, signal
 from tests.reference.tables import shared
 
-from tamiz import RankSelector, SubsetSelector, load, open_source, save, selection_report
+from tamiz import RankSelector, SubsetSelector, load, open_table, save, selection_report
 from tamiz.assessment import repeated_searches
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Variance
 from tamiz.exceptions import TamizWarning
@@ -21,7 +21,7 @@ from tamiz.models import design_matrix
 from tamiz.models.folds import make_folds
 from tamiz.runtime import progress
 from tamiz.search import BestFirst, Evaluations, Forward, Seconds
-from tamiz.sources import views
+from tamiz.table import views
 
 RANKED = RankSelector(FisherScore(), n_features=20)
 SEARCHED = SubsetSelector(CFS(), BestFirst())
@@ -84,8 +84,8 @@ def test_a_target_that_is_a_number_is_scored_by_the_variance_explained():
 def test_the_scores_are_those_of_the_predictor_fitted_anew_in_every_fold():
     X, y = signal(p=5)
     report = selection_report(SEARCHED, X, y, model=LogisticRegression(), n_splits=3, n_permutations=0)
-    source = open_source(X, y)
-    folds = make_folds(source, 3, np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0])
+    table = open_table(X, y)
+    folds = make_folds(table, 3, np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0])
     cv = [(fold.train, fold.test) for fold in folds.splits]
     whole = SubsetSelector(CFS(), BestFirst()).fit(X, y).support_
     assert report.support.tolist() == whole.tolist()
@@ -193,12 +193,12 @@ def test_another_seed_makes_other_folds():
     assert one.nested.values.tolist() != other.nested.values.tolist()
 
 
-def test_a_source_brings_its_roles_and_gives_the_same_as_values_beside_a_table():
+def test_a_table_brings_its_roles_and_gives_the_same_as_values_beside_a_table():
     X, y = signal()
     ward = np.arange(80) // 4
     beside = selection_report(SEARCHED, X, y, groups=ward, n_permutations=2, n_splits=3)
-    source = open_source(np.column_stack([X, ward, y]), "x9", groups="x8")
-    inside = selection_report(SEARCHED, source, n_permutations=2, n_splits=3)
+    table = open_table(np.column_stack([X, ward, y]), "x9", groups="x8")
+    inside = selection_report(SEARCHED, table, n_permutations=2, n_splits=3)
     assert inside.folds_description == "3 folds of whole groups (x8)"
     assert inside.null.description == "shuffled within groups"
     assert inside.nested.values.tolist() == beside.nested.values.tolist()

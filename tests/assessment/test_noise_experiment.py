@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.assessment.tables import noise, signal
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.assessment import compare_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
@@ -77,7 +77,7 @@ def test_every_figure_is_that_of_cross_validation_on_a_table_made_by_hand():
     X, y = signal()
     found = run_noise_experiment(X, y, n_added=[0, 4, 9], n_draws=1, random_state=7, **QUICK)
     rng = np.random.default_rng(7)
-    splits = draw_folds(open_source(X, y), 10, rng)
+    splits = draw_folds(open_table(X, y), 10, rng)
     folds = [(fold.train, fold.test) for fold in splits]
     drawn = rng.standard_normal((80, 9))
     names = [f"x{j}" for j in range(8)]
@@ -106,7 +106,7 @@ def test_all_models_are_scored_on_the_labels_of_the_user():
     # The positive class of f1 is 1, which has the lower code.
     labels = 2 - y
     found = run_noise_experiment(X, labels, n_added=[1], n_draws=1, models=["naive_bayes", "tree"], scoring="f1")
-    folds = [(fold.train, fold.test) for fold in draw_folds(open_source(X, labels), 10, np.random.default_rng(0))]
+    folds = [(fold.train, fold.test) for fold in draw_folds(open_table(X, labels), 10, np.random.default_rng(0))]
     models = {"naive_bayes": MixedNB(), "tree": DecisionTreeClassifier(min_samples_leaf=5, random_state=0)}
     for name, model in models.items():
         told = cross_val_score(model, X, labels, cv=folds, scoring="f1")
@@ -120,7 +120,7 @@ def test_all_models_are_scored_on_the_labels_of_the_user():
 def test_models_of_numbers_get_the_added_columns_too():
     X, y = signal()
     found = run_noise_experiment(X, y, n_added=[3], n_draws=1, models=["gaussian_nb", "linear"], scoring="accuracy")
-    folds = [(fold.train, fold.test) for fold in draw_folds(open_source(X, y), 10, np.random.default_rng(0))]
+    folds = [(fold.train, fold.test) for fold in draw_folds(open_table(X, y), 10, np.random.default_rng(0))]
     told = cross_val_score(LinearDiscriminantAnalysis(), X, y, cv=folds)
     np.testing.assert_allclose(found.scores("random", "linear")[0].values, told, rtol=1e-12)
 

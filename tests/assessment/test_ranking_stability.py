@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.assessment import ranking_stability
 from tamiz.criteria import (
     FisherScore,
@@ -33,8 +33,8 @@ class PairCorrelation(RowRelevance):
 
     needs_target = False
 
-    def score(self, source):
-        columns = [np.concatenate([block.column(j) for block in source.blocks([j])]) for j in source.schema.used]
+    def score(self, table):
+        columns = [np.concatenate([block.column(j) for block in table.blocks([j])]) for j in table.schema.used]
         correlations = np.corrcoef(columns)
         return np.abs(np.roll(correlations, -1, axis=1).diagonal())
 
@@ -68,7 +68,7 @@ def mixed(n_rows=121):
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_errors_and_agreement_are_those_of_tables_of_the_drawn_rows(relevance, draw):
     frame = mixed()
-    found = ranking_stability(open_source(frame, "y", kinds=KINDS), None, relevance, n_bootstrap=15, random_state=4)
+    found = ranking_stability(open_table(frame, "y", kinds=KINDS), None, relevance, n_bootstrap=15, random_state=4)
     scores, sampled = rank_samples(frame, "y", KINDS, relevance, draw, 15, 4)
     expected = stability_of(scores, sampled, 1.0 if draw is draw_bootstrap else (60 / 61) ** 0.5)
     np.testing.assert_array_equal(found.scores, scores)
@@ -83,7 +83,7 @@ def test_errors_and_agreement_are_those_of_tables_of_the_drawn_rows(relevance, d
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_errors_of_models_are_close_to_those_of_tables_of_the_drawn_rows(relevance, tolerance):
     frame = mixed()
-    found = ranking_stability(open_source(frame, "y", kinds=KINDS), None, relevance, n_bootstrap=15, random_state=4)
+    found = ranking_stability(open_table(frame, "y", kinds=KINDS), None, relevance, n_bootstrap=15, random_state=4)
     expected = stability_of(*rank_samples(frame, "y", KINDS, relevance, draw_bootstrap, 15, 4), 1.0)
     errors = found.score_errors
     assert np.abs(errors - expected["score_errors"]).max() < tolerance * errors.max()

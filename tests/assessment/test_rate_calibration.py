@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import cross_val_predict
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import calibration
 from tamiz.assessment.rate_calibration import _compare
 from tamiz.exceptions import DataError
@@ -94,6 +94,6 @@ def test_errors_name_what_is_missing():
     with pytest.raises(DataError, match="classes"):
         calibration(X, X[:, 0])
     with pytest.raises(DataError, match="'maybe' is no class of 'target': no, yes"):
-        calibration(open_source(X, y), of_class="maybe")
+        calibration(open_table(X, y), of_class="maybe")
     with pytest.raises(DataError, match="ridge regression provides no probabilities"):
         calibration(X, y, model="ridge")

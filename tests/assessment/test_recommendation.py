@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from tests.assessment.tables import noise, signal
 
-from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz.assessment import recommend_columns
 from tamiz.assessment.candidate_selections import default_candidates
 from tamiz.assessment.recommendation import _Pool
@@ -150,7 +150,7 @@ def test_every_figure_is_that_of_cross_validate_with_a_pipeline_on_the_same_fold
     models = {"logistic": LogisticRegression(max_iter=1000), "knn": KNeighborsClassifier(5)}
     found = recommend_columns(X, y, candidates={"cfs": SEARCHED}, models=list(models), n_splits=3, random_state=2)
     assert found.scorings == ("roc_auc", "balanced_accuracy", "accuracy")
-    parts = draw_folds(open_source(X, y), 3, np.random.default_rng(2))
+    parts = draw_folds(open_table(X, y), 3, np.random.default_rng(2))
     folds = [(fold.train, fold.test) for fold in parts]
 
     def cross_validated(*steps):
@@ -233,8 +233,8 @@ class Fickle(SelectorAdapter):
 
     label = "fickle"
 
-    def select(self, source, seed):
-        return SelectedColumns(np.arange(source.schema.n_columns) == (1 if source.schema.n_rows == 80 else 0), None)
+    def select(self, table, seed):
+        return SelectedColumns(np.arange(table.schema.n_columns) == (1 if table.schema.n_rows == 80 else 0), None)
 
 
 def test_a_selection_whose_columns_of_all_rows_lose_much_is_refused_with_a_note():
@@ -254,17 +254,17 @@ def test_a_selection_whose_columns_of_all_rows_lose_much_is_refused_with_a_note(
 
 def test_the_usual_candidates_suit_the_target():
     X, y = signal(n=40, p=4)
-    weighted = open_source(X, y, weight=np.arange(40) + 1.0).schema
-    wide = open_source(np.random.default_rng(0).normal(size=(20, 1001)), y[:20]).schema
+    weighted = open_table(X, y, weight=np.arange(40) + 1.0).schema
+    wide = open_table(np.random.default_rng(0).normal(size=(20, 1001)), y[:20]).schema
     usual = ["mrmr", "wrapper", "importance"]
     cases = {
-        "two": (open_source(X, y).schema, usual),
-        "three": (open_source(X, np.arange(40) % 3).schema, usual),
-        "number": (open_source(X, X[:, 0] / 3).schema, usual),
+        "two": (open_table(X, y).schema, usual),
+        "three": (open_table(X, np.arange(40) % 3).schema, usual),
+        "number": (open_table(X, X[:, 0] / 3).schema, usual),
         "weights": (weighted, usual),
         "wide": (wide, usual),
         # A search by ridge regression is slow.
-        "wide number": (open_source(np.eye(20, 1001), np.arange(20) / 3).schema, ["mrmr", "importance"]),
+        "wide number": (open_table(np.eye(20, 1001), np.arange(20) / 3).schema, ["mrmr", "importance"]),
     }
     for schema, names in cases.values():
         assert list(default_candidates(schema)) == names
@@ -272,7 +272,7 @@ def test_the_usual_candidates_suit_the_target():
     # A ranking has no fixed columns.
     assert list(bound) == ["mrmr", "wrapper"]
     for one in bound.values():
-        (sets,) = one.select_by_size(open_source(X, y), 0).values()
+        (sets,) = one.select_by_size(open_table(X, y), 0).values()
         assert sets.sum() == 2
         assert sets[1]
 
@@ -285,7 +285,7 @@ def test_the_sets_of_a_path_are_those_of_their_selectors_on_the_training_rows_of
         y = X[:, 0] + X[:, 1] + 0.5 * np.random.default_rng(3).normal(size=120)
     model, scoring = ("naive_bayes", "roc_auc") if kind == "classes" else ("ridge", "r2")
     found = recommend_columns(X, y, models=[model], n_splits=2, random_state=1)
-    folds = draw_folds(open_source(X, y), 2, np.random.default_rng(1))
+    folds = draw_folds(open_table(X, y), 2, np.random.default_rng(1))
 
     def selector(name, size):
         if name == "importance":

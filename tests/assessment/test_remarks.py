@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import table_remarks
 
 
 def remarks(X, y=None, **options):
-    return {one.kind: one for one in table_remarks(open_source(pd.DataFrame(X), y, **options))}
+    return {one.kind: one for one in table_remarks(open_table(pd.DataFrame(X), y, **options))}
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import warn
-from tamiz.sources.factory import as_source
+from tamiz.table.factory import as_table
 
 
 def run(work, n, *, side_by_side):
-    source = as_source(np.arange(12.0).reshape(6, 2))
+    table = as_table(np.arange(12.0).reshape(6, 2))
     return run_with_progress(
-        "Items", source, work, range(n), lambda at: f"Item {at}", evaluation_cost=0.0, side_by_side=side_by_side
+        "Items", table, work, range(n), lambda at: f"Item {at}", evaluation_cost=0.0, side_by_side=side_by_side
     )
 
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from tests.assessment.tables import signal
 
-from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, open_source, selection_report
+from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, open_table, selection_report
 from tamiz.criteria import CFS, FisherScore, InformationGain
 from tamiz.models.folds import draw_folds
 from tamiz.runtime.random import make_rng
@@ -58,7 +58,7 @@ def test_an_array_is_given_as_an_array_and_a_file_as_a_table(tmp_path):
     X.assign(y=np.where(y, "p", "q")).to_csv(tmp_path / "a.csv", index=False)
     options = {"n_splits": 3, "n_permutations": 0, "model": LogisticRegression()}
     by_array = selection_report(SelectKBest(k=2), X.to_numpy(), y, **options)
-    by_file = selection_report(SelectKBest(k=2), open_source(tmp_path / "a.csv", "y"), **options)
+    by_file = selection_report(SelectKBest(k=2), open_table(tmp_path / "a.csv", "y"), **options)
     assert by_array.columns == ("x0", "x3")
     assert by_file.columns == ("a", "d")
     assert by_file.nested.values.tolist() == pytest.approx(by_array.nested.values.tolist())
@@ -105,7 +105,7 @@ def test_a_redundancy_filter_is_fitted_on_the_training_rows_of_every_fold():
     X["near"] = X["a"] + 0.33 * X["a"].std() * np.random.default_rng(0).normal(size=len(X))
     X["level"] = pd.qcut(X["d"], 3, labels=[*"uvw"]).astype(str)
     X["again"] = X["level"].map({"u": "x", "v": "y", "w": "z"})
-    folds = draw_folds(open_source(X, y), 6, make_rng(0))
+    folds = draw_folds(open_table(X, y), 6, make_rng(0))
     report = selection_report(RedundancyFilter("pearson"), X, y, model="naive_bayes", n_splits=6, n_permutations=0)
     assert report.columns == tuple(RedundancyFilter("pearson").fit(X).get_feature_names_out())
     assert len(np.unique(report.fold_sets, axis=0)) > 1

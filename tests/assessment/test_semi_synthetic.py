@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.reference.error_rates import error_rates
 
-from tamiz import RankSelector, SizeSearchCV, SubsetSelector, load, open_source, save, selection_report
+from tamiz import RankSelector, SizeSearchCV, SubsetSelector, load, open_table, save, selection_report
 from tamiz.assessment import SelectionErrorRates, selection_error_rates
 from tamiz.assessment.signal_calibration import choose_fold, pooled_r2, prediction_errors
 from tamiz.assessment.synthetic_targets import SyntheticTargets
@@ -20,7 +20,7 @@ from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Va
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.folds import Fold, Folds, make_folds
 from tamiz.search import BestFirst, Forward
-from tamiz.sources.views import with_target
+from tamiz.table.views import with_target
 
 SEARCHED = SubsetSelector(CFS(), Forward())
 
@@ -138,8 +138,8 @@ def test_the_selected_columns_as_truth_are_the_same_in_every_draw():
 def test_effects_of_opposite_signs_do_not_cancel():
     x = np.random.default_rng(0).normal(size=200)
     X = np.column_stack([x, -x, *np.random.default_rng(1).normal(size=(8, 200))])
-    source = open_source(X, x)
-    made, rng = SyntheticTargets(source), np.random.default_rng(0)
+    table = open_table(X, x)
+    made, rng = SyntheticTargets(table), np.random.default_rng(0)
     for _ in range(20):
         drawn = made.draw_target(np.array([0, 1]), 1.0, rng)
         assert abs(stats.spearmanr(drawn, x)[0]) == pytest.approx(1)
@@ -233,10 +233,10 @@ def test_a_target_has_the_values_of_the_real_one_whatever_the_order_of_the_rows(
         np.repeat(np.arange(4), [300, 150, 45, 5]),
         np.arange(500.0) ** 3,
     ):
-        made = SyntheticTargets(open_source(X, y))
+        made = SyntheticTargets(open_table(X, y))
         for _ in range(3):
             drawn = made.draw_target(np.array([1, 4]), signal, rng)
-            assert np.sort(with_target(made.source, drawn).target_values()).tolist() == np.sort(y).tolist()
+            assert np.sort(with_target(made.table, drawn).target_values()).tolist() == np.sort(y).tolist()
             # A sorted table must not lead to a sorted target.
             assert abs(stats.spearmanr(np.arange(500), drawn)[0]) < 0.25
 
@@ -244,7 +244,7 @@ def test_a_target_has_the_values_of_the_real_one_whatever_the_order_of_the_rows(
 def test_true_columns_explain_the_requested_share_of_the_variance():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 4))
-    made = SyntheticTargets(open_source(X, rng.normal(size=20_000)))
+    made = SyntheticTargets(open_table(X, rng.normal(size=20_000)))
     for signal in (0.1, 0.5, 0.9):
         drawn = made.draw_target(np.array([0, 2]), signal, rng)
         coefficients, squares, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(20_000)]), drawn)
@@ -259,7 +259,7 @@ def test_a_missing_value_has_the_effect_of_the_mean():
     table = pd.DataFrame({"x": rng.lognormal(size=300), "level": rng.choice(list("abcd"), 300)})
     missing = rng.random((2, 300)) < 0.2
     table.loc[missing[0], "x"], table.loc[missing[1], "level"] = np.nan, None
-    made = SyntheticTargets(open_source(table, rng.normal(size=300)))
+    made = SyntheticTargets(open_table(table, rng.normal(size=300)))
     drawn = made.draw_target(np.array([0]), 1.0, rng)
     x, sign = table["x"], np.sign(drawn[table["x"].argmax()] - drawn[table["x"].argmin()])
     above, below = (sign * drawn)[x > x.mean()], (sign * drawn)[x < x.mean()]
@@ -277,12 +277,12 @@ def test_a_target_is_constant_in_groups_if_the_real_one_is():
     group = rng.permutation(np.repeat(np.arange(40), 5))
     X = rng.normal(size=(40, 5))[group]
     y = (np.arange(40) % 4 == 0)[group]
-    made = SyntheticTargets(open_source(X, y, groups=group))
+    made = SyntheticTargets(open_table(X, y, groups=group))
     drawn = made.draw_target(np.array([1]), 0.9, rng)
     assert made.by_group
     assert [len(np.unique(drawn[group == g])) for g in range(40)] == [1] * 40
     assert sum(drawn[group == g][0] for g in range(40)) == 10
-    assert not SyntheticTargets(open_source(X, rng.permutation(y), groups=group)).by_group
+    assert not SyntheticTargets(open_table(X, rng.permutation(y), groups=group)).by_group
     rates = selection_error_rates(
         RankSelector(FisherScore(), n_features=1), X, y, groups=group, n_true=1, signal=1.0, n_draws=5
     )
@@ -300,7 +300,7 @@ def test_columns_without_two_values_are_never_true():
     assert rates.true_sets.tolist() == [[True, False, True, False, True]] * 3
     assert rates.notes[0] == ("Some targets have 3 true columns in place of 4: the others are proxies or constant.")
     with pytest.raises(DataError, match="Every column is constant or excluded"):
-        SyntheticTargets(open_source(X[:, [1, 3]], targets("binary", 50)))
+        SyntheticTargets(open_table(X[:, [1, 3]], targets("binary", 50)))
 
 
 # The signal
@@ -340,8 +340,8 @@ def test_prediction_errors_are_those_of_ridge_regression(kind):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), targets(kind, 60)
     weight = rng.integers(1, 4, 60).astype(float)
-    source = open_source(X, y, weight=weight)
-    fold = make_folds(source, 3, 0)[1]
+    table = open_table(X, y, weight=weight)
+    fold = make_folds(table, 3, 0)[1]
     outputs = (y[:, None] == np.arange(4)) * 1.0 if kind == "four" else y[:, None] / y.max()
     mean = np.average(outputs[fold.train], axis=0, weights=weight[fold.train])
     # The mean and the standard deviation of weighted rows, as of repeated ones.
@@ -351,8 +351,8 @@ def test_prediction_errors_are_those_of_ridge_regression(kind):
     model = Ridge().fit(Z[repeated], outputs[repeated])
     rest = [outputs[fold.test] - model.predict(Z[fold.test]).reshape(len(fold.test), -1), outputs[fold.test] - mean]
     expected = [float(weight[fold.test] @ (part**2).sum(axis=1)) for part in rest]
-    assert prediction_errors(source, fold, np.array([True, False, False, True])).tolist() == pytest.approx(expected)
-    none = prediction_errors(source, fold, np.zeros(4, dtype=bool))
+    assert prediction_errors(table, fold, np.array([True, False, False, True])).tolist() == pytest.approx(expected)
+    none = prediction_errors(table, fold, np.zeros(4, dtype=bool))
     assert none[0] == none[1]
     assert pooled_r2([np.array([1.0, 4.0]), np.array([2.0, 2.0])]) == 0.5
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import balanced_accuracy_score, r2_score
 from tests.planted_tables import planted_table
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.assessment import find_target_formulas
 
 SEVERAL = [
@@ -142,4 +142,4 @@ def test_without_a_target_or_with_few_rows_there_is_no_formula():
     X, _ = table_of_parts()
     assert find_target_formulas(X) == []
     assert find_target_formulas(X[:50], (X["a"] + X["b"])[:50]) == []
-    assert find_target_formulas(open_source(X, X["a"] + X["b"]))[0].to_dict()["columns"] == ("a", "b")
+    assert find_target_formulas(open_table(X, X["a"] + X["b"]))[0].to_dict()["columns"] == ("a", "b")

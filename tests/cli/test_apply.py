@@ -14,14 +14,14 @@ import pytest
 from click.testing import Result
 from tests.sentences import sentences
 
-from tamiz import RankSelector, SubsetSelector, load, open_source, save
+from tamiz import RankSelector, SubsetSelector, load, open_table, save
 from tamiz._study import table_embedding
 from tamiz.criteria import CFS, InformationGain
 from tamiz.graphs import KNearest
 from tamiz.reduction import MDS, PCA
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
-from tamiz.sources import column_storage
+from tamiz.table import column_storage
 
 from .test_reduce import read_csv
 
@@ -477,9 +477,9 @@ def test_in_python_a_frame_in_another_order_is_refused_as_scikit_learn_does(
         columns = model.feature_names_in_.tolist()
         with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
             model.transform(turned[sorted(columns, reverse=True)])
-        source = open_source(turned, schema=model.schema_)
+        table = open_table(turned, schema=model.schema_)
         with capture_warnings():
-            found, expected = model.transform(source), model.transform(rows[columns])
+            found, expected = model.transform(table), model.transform(rows[columns])
         pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(expected), check_exact=True)
 
 
@@ -487,9 +487,9 @@ def test_in_python_a_selector_takes_a_file_by_name(
     folder: Path, table: Path, new: Callable[[pd.DataFrame], Path]
 ) -> None:
     with capture_warnings():
-        selector = SubsetSelector(CFS(), Forward(), n_features=2).fit(open_source(table, "kind"))
+        selector = SubsetSelector(CFS(), Forward(), n_features=2).fit(open_table(table, "kind"))
     turned = new(flowers()[sorted(flowers().columns, reverse=True)])
-    found = selector.transform(open_source(turned, schema=selector.schema_)).to_pandas()
+    found = selector.transform(open_table(turned, schema=selector.schema_)).to_pandas()
     assert found.columns.tolist() == selector.get_feature_names_out().tolist()
 
 

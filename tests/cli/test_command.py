@@ -59,7 +59,7 @@ def test_help_of_study_lists_every_method_with_dashes(tamiz: Callable[..., Resul
 
 
 def test_help_of_kinds_lists_every_kind(tamiz: Callable[..., Result]) -> None:
-    from tamiz.sources.schema import KINDS
+    from tamiz.table.schema import KINDS
 
     shown = tamiz("study", "-h").stdout
     assert [kind for kind in KINDS if kind not in shown] == []
@@ -119,7 +119,7 @@ def test_an_error_without_a_message_is_reported_by_its_class(
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tamiz.sources.factory._open_file", fail)
+    monkeypatch.setattr("tamiz.table.factory._open_file", fail)
     done = tamiz("rank", iris)
     assert done.exit_code == 1
     assert done.stderr == "tamiz: MemoryError.\n"
@@ -131,7 +131,7 @@ def test_a_system_error_names_its_file(
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "table.csv")
 
-    monkeypatch.setattr("tamiz.sources.factory._open_file", fail)
+    monkeypatch.setattr("tamiz.table.factory._open_file", fail)
     assert tamiz("rank", iris).stderr == "tamiz: table.csv: permission denied.\n"
 
 

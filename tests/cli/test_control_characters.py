@@ -125,7 +125,7 @@ def test_a_defect_keeps_its_traceback_without_the_signs(
         raise RuntimeError(f"column {SIGNS}")
 
     for failure in (fail, fail_in_words):
-        monkeypatch.setattr("tamiz.open_source", failure)
+        monkeypatch.setattr("tamiz.open_table", failure)
         done = CliRunner().invoke(main, ["rank", table])
         assert done.exit_code == 1
         assert "Traceback" in done.stderr

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz._study import maps
 
 from .test_reduce import shown
@@ -27,7 +27,7 @@ def test_a_matrix_of_distances_is_mapped_as_in_python(
     done = tamiz("reduce", path, "--method", method, "--dissimilarity", "precomputed", "--seed", 3)
     found = shown(done)
     reducer = (
-        maps.find_map_method(method).make_request(open_source(DISTANCES).schema, "precomputed", explicit=True).reducer
+        maps.find_map_method(method).make_request(open_table(DISTANCES).schema, "precomputed", explicit=True).reducer
     )
     if "random_state" in reducer.get_params(deep=False):
         reducer.set_params(random_state=3)

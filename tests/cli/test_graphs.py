@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from sklearn.datasets import load_iris, make_blobs
 
-from tamiz import RankSelector, open_source, study
+from tamiz import RankSelector, open_table, study
 from tamiz.criteria import LaplacianScore
 from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, KNearest, Radius, SameClass, registry
 from tamiz.reduction import LocallyLinearEmbedding
@@ -64,7 +64,7 @@ def test_rank_scores_on_the_graph_that_is_named(
     tamiz: Callable[..., Result], flowers: Path, options: list[str], graph: KNearest
 ) -> None:
     done = tamiz("rank", flowers, "--relevance", "laplacian-score", *options, "--json", "-q")
-    expected = RankSelector(LaplacianScore(graph=graph.build(open_source(flowers)))).fit(open_source(flowers)).scores_
+    expected = RankSelector(LaplacianScore(graph=graph.build(open_table(flowers)))).fit(open_table(flowers)).scores_
     assert _scores(done) == dict(zip(FLOWER, expected.tolist(), strict=True))
 
 
@@ -72,9 +72,9 @@ def test_rank_on_the_classes_needs_a_target_and_ranks_as_fisher_does(tamiz: Call
     by_class = _scores(
         tamiz("rank", iris, "-t", "species", "-r", "laplacian-score", "--graph", "same-class", "--json", "-q")
     )
-    source = open_source(iris, "species")
-    expected = RankSelector(LaplacianScore(graph=SameClass())).fit(source).scores_
-    assert by_class == dict(zip(source.schema.names, expected.tolist(), strict=True))
+    table = open_table(iris, "species")
+    expected = RankSelector(LaplacianScore(graph=SameClass())).fit(table).scores_
+    assert by_class == dict(zip(table.schema.names, expected.tolist(), strict=True))
     fisher = _scores(tamiz("rank", iris, "-t", "species", "-r", "fisher-score", "--json", "-q"))
     assert by_class == pytest.approx(fisher, rel=1e-12)
 

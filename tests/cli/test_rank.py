@@ -13,9 +13,9 @@ from tamiz import RankSelector
 from tamiz._study.read_plan import make_read_plan
 from tamiz.cli.rank import rank
 from tamiz.criteria import FisherScore, GainRatio, InformationGain
-from tamiz.sources import column_storage
-from tamiz.sources.table import OpenOptions
 from tamiz.statistics.multiple_testing import CORRECTIONS
+from tamiz.table import column_storage
+from tamiz.table.encoded_table import OpenOptions
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
 
@@ -141,7 +141,7 @@ def test_the_plan_of_a_score_on_a_graph_has_no_number_of_passes(tamiz, write, mo
     assert re.match(r"Plan: parse data\.csv .* of disk in \S+\.\n", run.stderr)
 
 
-def interrupted(selector, source):
+def interrupted(selector, table):
     raise KeyboardInterrupt
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from tests.sentences import sentences
 
-from tamiz import load, open_source
+from tamiz import load, open_table
 from tamiz._study import graph, table_embedding
 from tamiz._study.sampling import sample_including
 from tamiz.cli import files
@@ -71,7 +71,7 @@ def test_a_map_is_that_of_the_estimator(tamiz: Callable[..., Result], iris: Path
     found = numbers(tamiz(*command, "--method", "mds:ordinal", "-k", 3, "--dissimilarity", "gower", "--seed", 5))
     np.testing.assert_array_equal(found, mds.embedding_)
     graph = (
-        KNearest(7, metric="seuclidean", weight=Binary()).build(open_source(X), fill_missing=True).connect_components()
+        KNearest(7, metric="seuclidean", weight=Binary()).build(open_table(X), fill_missing=True).connect_components()
     )
     found = numbers(tamiz(*command, "--method", "laplacian", "--graph", "knn:7"))
     np.testing.assert_array_equal(found, LaplacianEigenmaps(2, graph=graph).fit(X).embedding_)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 from sklearn.datasets import load_iris
 
-from tamiz import SubsetSelector, open_source, selection_report
+from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.criteria import CFS
 from tamiz.search import Beam, BestFirst, Evaluations, Exhaustive, RandomSubsets
 from tamiz.search.base import Search
@@ -256,7 +256,7 @@ def test_a_dry_run_prints_the_cost_of_the_search_and_writes_nothing(
 def test_the_nested_cv_scores_are_those_of_the_selection_report(tamiz: Callable[..., Result], iris: Path) -> None:
     rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--assess"]
     selector = SubsetSelector(CFS(), BestFirst(), stop=Evaluations(6), random_state=0)
-    report = selection_report(selector, open_source(iris, "species"))
+    report = selection_report(selector, open_table(iris, "species"))
     assert shown(tamiz(*rule, "--json", "-q"))["assessment"] == json.loads(json.dumps(report.to_dict()))
 
 
@@ -435,7 +435,7 @@ def test_the_convention_of_cfs_is_that_of_python(tamiz: Callable[..., Result], i
         ]
         shown[convention] = json.loads(tamiz("select", iris, *arguments, "--json").stdout)
         selector = SubsetSelector(CFS(convention=convention), Exhaustive())
-        selector.fit(open_source(iris, "sepal_length", kinds={"species": "id"}))
+        selector.fit(open_table(iris, "sepal_length", kinds={"species": "id"}))
         assert shown[convention]["merit"] == selector.merit_
     assert shown["hall"]["merit"] != shown["weka"]["merit"]
     refused = tamiz("select", iris, "-t", "species", "--merit", "wrapper:knn", "--convention", "weka")

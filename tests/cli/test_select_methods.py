@@ -89,7 +89,7 @@ def test_numbers_are_those_of_the_selector(
     attribute: str,
     sentences: list[str],
 ) -> None:
-    fitted = selector.fit(library.open_source(table, "the class"))
+    fitted = selector.fit(library.open_table(table, "the class"))
     done = select(*arguments, "--seed", 3, "--json")
     found = shown(done)
     names = fitted.schema_.names

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
-from tamiz import RedundancyFilter, open_source
+from tamiz import RedundancyFilter, open_table
 from tamiz.cli.select_methods import MEASURES
 from tamiz.selection.redundancy_filter import _MEASURES
-from tamiz.sources import split_dates
+from tamiz.table import split_dates
 
 REDUNDANCY = ("--method", "redundancy")
 
@@ -47,7 +47,7 @@ def sentences(done: Result) -> list[str]:
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 @pytest.mark.parametrize("measure", _MEASURES)
 def test_numbers_are_those_of_the_selector(tamiz: Callable[..., Result], table: Path, measure: str) -> None:
-    fitted = RedundancyFilter(measure, threshold=0.9).fit(split_dates(open_source(table, "class")))
+    fitted = RedundancyFilter(measure, threshold=0.9).fit(split_dates(open_table(table, "class")))
     options = ["--measure", measure.replace("_", "-"), "--threshold", 0.9]
     found = json.loads(tamiz("select", table, "-t", "class", *REDUNDANCY, *options, "--json").stdout)
     assert (found["method"], found["measure"], found["threshold"], found["relevance"]) == (

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.models import registry as wrappers
 from tamiz.models.folds import make_folds
 
@@ -24,7 +24,7 @@ def score(columns: Iterable[int], n_folds: int, scoring: str = "accuracy") -> fl
     """Return the score of naive Bayes on the folds that the seed 0 shuffles."""
     X, y = load_iris(return_X_y=True)
     seed = int(np.random.default_rng(0).integers(2**31))
-    folds = [(fold.train, fold.test) for fold in make_folds(open_source(X, y), n_folds, seed).splits]
+    folds = [(fold.train, fold.test) for fold in make_folds(open_table(X, y), n_folds, seed).splits]
     return float(cross_val_score(GaussianNB(), X[:, list(columns)], y, cv=folds, scoring=scoring).mean())
 
 

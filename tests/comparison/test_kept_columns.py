@@ -11,7 +11,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
 
-from tamiz import RankSelector, SizeSearchCV, open_source
+from tamiz import RankSelector, SizeSearchCV, open_table
 from tamiz.comparison import columns_to_drop, kept_columns
 from tamiz.comparison.kept_column_curves import ScoreCurve
 from tamiz.criteria import FisherScore, InformationGain
@@ -207,13 +207,13 @@ def test_sorted_rows_have_shuffled_folds(informative):
 
 # scikit-learn before 1.8 makes folds that lack a class.
 @pytest.mark.filterwarnings("ignore:.*TZ506")
-def test_groups_of_a_source_stay_in_one_fold(rng):
+def test_groups_of_a_table_stay_in_one_fold(rng):
     group = rng.permutation(np.repeat(np.arange(20), 10))
     X = rng.normal(size=(20, 6))[group] + 0.05 * rng.normal(size=(200, 6))
     target = rng.permutation(np.repeat([0, 1], 10))[group]
     options = {"numbers": [3], "estimator": "knn"}
     assert columns_to_drop(X, target, **options).score.means[-1] > 0.95
-    grouped = columns_to_drop(open_source(X, target=target, groups=group), **options)
+    grouped = columns_to_drop(open_table(X, target=target, groups=group), **options)
     assert not grouped.score.beats_baseline
     assert "whole groups" in grouped.droppable().reason
 
@@ -428,7 +428,7 @@ def test_unusable_tables():
     with pytest.raises(DataError, match="All 20 rows are equal"):
         columns_to_drop(np.ones((20, 3)))
     with pytest.raises(DataError, match="not defined for weighted rows"):
-        columns_to_drop(open_source(WINE, target=CULTIVAR, weight=np.full(178, 2.0)))
+        columns_to_drop(open_table(WINE, target=CULTIVAR, weight=np.full(178, 2.0)))
     with pytest.raises(DataError, match="No column"):
         columns_to_drop(pd.DataFrame({"empty": [np.nan] * 20}))
     with pytest.raises(ValueError, match="tolerance"):

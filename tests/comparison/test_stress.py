@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.base import BaseEstimator
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.comparison import stress_by_dimensions, stress_permutation, stress_test
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import MDS, ClassicalMDS
@@ -113,24 +113,24 @@ def test_every_column_keeps_its_values_and_loses_their_order(frame):
     assert all(set(pairs) != set(zip(before[0], before[k + 1], strict=True)) for k, pairs in enumerate(kept))
 
 
-def test_a_source_is_permuted_as_the_table_that_it_opens():
+def test_a_table_is_permuted_as_the_table_that_it_opens():
     frame = pd.DataFrame(X[:, :3], columns=list("abc"))
     plain = stress_test(frame, n_permutations=3, random_state=0)
-    opened = stress_test(open_source(frame), n_permutations=3, random_state=0)
+    opened = stress_test(open_table(frame), n_permutations=3, random_state=0)
     np.testing.assert_array_equal(plain.null_stress, opened.null_stress)
 
 
-def test_a_source_keeps_the_kinds_of_its_columns():
+def test_a_table_keeps_the_kinds_of_its_columns():
     frame = pd.DataFrame({"size": X[:, 0], "year": [2007.0, 2008.0, 2009.0] * 8, "class": list("ab") * 12})
-    source = open_source(frame, target="class", kinds={"year": "categorical"})
-    drawn = stress_permutation.ColumnwisePermutation(source, MDS(dissimilarity="gower"), None).draw(
+    table = open_table(frame, target="class", kinds={"year": "categorical"})
+    drawn = stress_permutation.ColumnwisePermutation(table, MDS(dissimilarity="gower"), None).draw(
         np.random.default_rng(0)
     )
     assert [(column.name, column.kind) for column in drawn.schema.columns] == [
         ("size", "numeric"),
         ("year", "categorical"),
     ]
-    assert drawn.schema.columns[1].levels == source.schema.columns[1].levels
+    assert drawn.schema.columns[1].levels == table.schema.columns[1].levels
 
 
 def test_pairs_keep_their_missing_values_and_their_weights():

@@ -15,7 +15,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import FunctionTransformer
 
-from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, open_source
+from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, open_table
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain
 from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.reduction import PCA, UMAP, Autoencoder, Isomap, LaplacianEigenmaps
@@ -107,7 +107,7 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
 @pytest.mark.filterwarnings("ignore:.*The bound on false selections")
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("selector", SELECTORS)
-@pytest.mark.parametrize("read", [lambda table: table, open_source], ids=["frame", "source"])
+@pytest.mark.parametrize("read", [lambda table: table, open_table], ids=["frame", "table"])
 def test_names_of_every_form_are_those_of_the_selected_columns(selector, frame, read):
     names = np.array([" blank", "a, b", "", "column_0"])
     data = FRAMES[frame](dict(zip(names.tolist(), X.T, strict=True)))
@@ -146,7 +146,7 @@ def test_a_selection_of_no_column_keeps_the_rows(table, tmp_path):
         data = TABLES[table]()
         args = (data, Y)
     else:
-        data = open_source(write(tmp_path / f"rows.{table}"), "y")
+        data = open_table(write(tmp_path / f"rows.{table}"), "y")
         args = (data,)
     selector = RankSelector(FisherScore(), threshold=1e9).fit(*args)
     assert selector.transform(data).shape == (POLARS_ROWS if table in ("polars", "lazy") else 30, 0)

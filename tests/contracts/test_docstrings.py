@@ -20,7 +20,7 @@ from tamiz import (
     reduction,
     report,
     search,
-    sources,
+    table,
 )
 
 PACKAGES = [
@@ -36,7 +36,7 @@ PACKAGES = [
     cluster,
     comparison,
     display,
-    sources,
+    table,
     report,
 ]
 # Kinds that users do not call: they are chosen by name, or are for authors of new methods.
@@ -45,7 +45,7 @@ PUBLIC = [
     entry
     for package in PACKAGES
     for entry in package.registry
-    if entry.kind not in INTERNAL_KINDS and entry.attribute != "as_source"
+    if entry.kind not in INTERNAL_KINDS and entry.attribute != "as_table"
 ]
 CLASSES = [entry for entry in PUBLIC if inspect.isclass(entry.load())]
 SCORING = [entry for entry in PUBLIC if entry.kind in ("relevance", "merit", "wrapper")]

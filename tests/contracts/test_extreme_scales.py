@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import registry
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import capture_warnings
@@ -23,10 +23,10 @@ def test_scores_are_finite(entry, has_classes, scale):
     rows[::2, 1] *= scale
     y = np.arange(24) % 2 if has_classes else rows[:, 0] + rows[:, 2] * scale
     with parallel.thread_session(1), capture_warnings():
-        source = open_source(rows, y)
-        relevance = entry.load()().adapt_to(source.schema)
+        table = open_table(rows, y)
+        relevance = entry.load()().adapt_to(table.schema)
         # The Fisher score needs classes.
-        scores = np.zeros(3) if relevance is None else RankSelector(relevance).fit(source).scores_
+        scores = np.zeros(3) if relevance is None else RankSelector(relevance).fit(table).scores_
     assert np.isfinite(scores).all()
 
 

@@ -34,7 +34,7 @@ PACKAGES = [
     "comparison",
     "display",
     "error_control",
-    "sources",
+    "table",
 ]
 
 

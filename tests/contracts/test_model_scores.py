@@ -20,15 +20,15 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import MixedNB, open_source
+from tamiz import MixedNB, open_table
 from tamiz.exceptions import DataError
 from tamiz.models import registry
 from tamiz.models.fold_scorer import score_folds
 from tamiz.models.folds import make_folds
 from tamiz.models.named_models import resolve_model
 from tamiz.models.scoring import resolve_scoring
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import select_rows, weight_array
+from tamiz.table.factory import as_table
+from tamiz.table.views import select_rows, weight_array
 
 NAMES = [entry.name for entry in registry.of_kind("model")]
 BOOSTING = {"max_iter": 60, "max_leaf_nodes": 15, "learning_rate": 0.15, "early_stopping": False, "random_state": 3}
@@ -113,15 +113,15 @@ def pipeline(name, model, X):
 def test_scores_are_those_of_cross_validate(name, columns, target):
     models = CLASSIFIERS if target == "classes" else REGRESSORS
     X, y = table(target)
-    source = open_source(X, y)
+    opened = open_table(X, y)
     if name not in models:
         with pytest.raises(DataError, match="needs classes, and the target 'target' is a number"):
-            resolve_model(name, source.schema)
+            resolve_model(name, opened.schema)
         return
-    folds = make_folds(source, 3, 0)
+    folds = make_folds(opened, 3, 0)
     scorings = [resolve_scoring(one, has_classes=target == "classes") for one in SCORINGS[target]]
-    mask = np.isin(source.schema.names, columns)
-    found = score_folds(resolve_model(name, source.schema), source, folds, scorings, sets=mask[None], seed=3)
+    mask = np.isin(opened.schema.names, columns)
+    found = score_folds(resolve_model(name, opened.schema), opened, folds, scorings, sets=mask[None], seed=3)
     rows, model = pipeline(name, models[name], X[columns])
     expected = cross_validate(model, rows, y, cv=[(f.train, f.test) for f in folds], scoring=list(SCORINGS[target]))
     assert found.values.shape == (len(scorings), 1, 3)
@@ -134,19 +134,19 @@ def test_scores_are_those_of_cross_validate(name, columns, target):
 def test_scores_with_weights_are_those_of_weighted_fits_and_scorers(name, target):
     models = CLASSIFIERS if target == "classes" else REGRESSORS
     X, y = table(target)
-    source = as_source(X, y, np.random.default_rng(2).uniform(0.5, 3.0, N))
-    weight = weight_array(source)
+    opened = as_table(X, y, np.random.default_rng(2).uniform(0.5, 3.0, N))
+    weight = weight_array(opened)
     if name not in models or name == "knn":
         with pytest.raises(DataError, match="accept no weights" if name == "knn" else "needs classes"):
-            resolve_model(name, source.schema)
+            resolve_model(name, opened.schema)
         return
-    folds = make_folds(source, 3, 0)
+    folds = make_folds(opened, 3, 0)
     scorings = [resolve_scoring(one, has_classes=target == "classes") for one in SCORINGS[target]]
     if name == "linear" and target == "classes":
         with pytest.raises(DataError, match="LinearDiscriminantAnalysis accepts no sample_weight"):
-            score_folds(resolve_model(name, source.schema), source, folds, scorings, seed=3)
+            score_folds(resolve_model(name, opened.schema), opened, folds, scorings, seed=3)
         return
-    found = score_folds(resolve_model(name, source.schema), source, folds, scorings, seed=3)
+    found = score_folds(resolve_model(name, opened.schema), opened, folds, scorings, seed=3)
     rows, model = pipeline(name, models[name], X)
     steps = [step for step, _ in model.steps] if hasattr(model, "steps") else []
     names = [f"{step}__sample_weight" for step in steps] or ["sample_weight"]
@@ -161,13 +161,13 @@ def test_scores_with_weights_are_those_of_weighted_fits_and_scorers(name, target
 @pytest.mark.parametrize("name", NAMES)
 def test_each_fold_may_have_its_own_set_and_the_empty_set_is_the_baseline(name):
     X, y = table("classes")
-    source = open_source(X, y)
-    folds, model = make_folds(source, 3, 0), resolve_model(name, source.schema)
+    opened = open_table(X, y)
+    folds, model = make_folds(opened, 3, 0), resolve_model(name, opened.schema)
     scorings = [resolve_scoring(one, has_classes=True) for one in SCORINGS["classes"]]
     sets = np.array([[True, True, True], [True, False, False], [False, False, False]])
-    every = score_folds(model, source, folds, scorings, sets=sets, seed=3).values
+    every = score_folds(model, opened, folds, scorings, sets=sets, seed=3).values
     own = np.array([sets[[0, 1, 2]], sets[[1, 1, 0]]])
-    found = score_folds(model, source, folds, scorings, sets=own, seed=3).values
+    found = score_folds(model, opened, folds, scorings, sets=own, seed=3).values
     assert found.shape == (3, 2, 3)
     for s, numbers in enumerate(([0, 1, 2], [1, 1, 0])):
         np.testing.assert_array_equal(found[:, s], every[:, numbers, [0, 1, 2]])
@@ -179,10 +179,10 @@ def test_each_fold_may_have_its_own_set_and_the_empty_set_is_the_baseline(name):
 
 def test_the_baseline_of_a_number_is_the_mean():
     X, y = table("numbers")
-    source = open_source(X, y)
-    folds, scorings = make_folds(source, 3, 0), [resolve_scoring(one, has_classes=False) for one in SCORINGS["numbers"]]
+    opened = open_table(X, y)
+    folds, scorings = make_folds(opened, 3, 0), [resolve_scoring(one, has_classes=False) for one in SCORINGS["numbers"]]
     found = score_folds(
-        resolve_model("tree", source.schema), source, folds, scorings, sets=np.zeros((1, 3), dtype=bool)
+        resolve_model("tree", opened.schema), opened, folds, scorings, sets=np.zeros((1, 3), dtype=bool)
     )
     cv = [(fold.train, fold.test) for fold in folds]
     expected = cross_validate(DummyRegressor(), np.zeros((N, 1)), y, cv=cv, scoring=list(SCORINGS["numbers"]))
@@ -195,15 +195,15 @@ def test_scores_are_those_of_the_labels_that_the_user_passed(name):
     X, y = table("classes")
     # The rare label is the positive class 1 of f1, whatever its code.
     labels = np.where(y == "yes", 1, 2)
-    source = open_source(X, labels)
-    folds, model = make_folds(source, 3, 0), resolve_model(name, source.schema)
-    found = score_folds(model, source, folds, resolve_scoring("f1", has_classes=True), seed=3).values[0, 0]
+    opened = open_table(X, labels)
+    folds, model = make_folds(opened, 3, 0), resolve_model(name, opened.schema)
+    found = score_folds(model, opened, folds, resolve_scoring("f1", has_classes=True), seed=3).values[0, 0]
     rows, estimator = pipeline(name, CLASSIFIERS[name], X)
     cv = [(fold.train, fold.test) for fold in folds]
     expected = cross_validate(estimator, rows, labels, cv=cv, scoring="f1")["test_score"]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     # scikit-learn's f1 has no positive class among text labels.
-    words = open_source(X, y)
+    words = open_table(X, y)
     with pytest.raises(DataError, match=r"^Fold 1 of 3, .*f1: pos_label=1 is not a valid label"):
         score_folds(model, words, make_folds(words, 3, 0), resolve_scoring("f1", has_classes=True))
 
@@ -215,21 +215,21 @@ def test_weights_of_a_small_sum_in_a_fold_count_by_their_ratios(name):
     # The weights of the table sum to 2.4, those of the training rows to about 1.6.
     scores = []
     for weight in (2.4 * ratios / ratios.sum(), ratios / ratios.mean()):
-        source = as_source(X, y, weight)
-        model = resolve_model(name, source.schema)
-        folds = make_folds(source, 3, 0)
-        scores.append(score_folds(model, source, folds, resolve_scoring("roc_auc", has_classes=True)).values)
+        opened = as_table(X, y, weight)
+        model = resolve_model(name, opened.schema)
+        folds = make_folds(opened, 3, 0)
+        scores.append(score_folds(model, opened, folds, resolve_scoring("roc_auc", has_classes=True)).values)
     np.testing.assert_allclose(*scores, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_column_without_a_value_in_the_training_rows_of_a_fold_is_not_used_there(name):
     X, y = table("classes")
-    source = open_source(X, y)
-    folds = make_folds(source, 3, 0)
+    opened = open_table(X, y)
+    folds = make_folds(opened, 3, 0)
     X = X.assign(late=np.nan)
     X.loc[folds[0].test, "late"] = np.arange(len(folds[0].test), dtype=float)
-    late = open_source(X, y)
+    late = open_table(X, y)
     scoring = resolve_scoring("roc_auc", has_classes=True)
     sets = np.array([[True, True, True, True], [True, True, True, False], [False, False, False, True], [False] * 4])
     found = score_folds(resolve_model(name, late.schema), late, folds, scoring, sets=sets, seed=3).values[0]
@@ -239,12 +239,12 @@ def test_a_column_without_a_value_in_the_training_rows_of_a_fold_is_not_used_the
 
 def test_nearest_neighbours_are_fewer_where_there_are_fewer_training_rows():
     X, y = table("classes")
-    source = select_rows(open_source(X, y), np.arange(8))
-    folds = make_folds(source, 2, 0)
+    opened = select_rows(open_table(X, y), np.arange(8))
+    folds = make_folds(opened, 2, 0)
     assert min(len(fold.train) for fold in folds) == 4
-    model = resolve_model("knn", source.schema)
+    model = resolve_model("knn", opened.schema)
     scoring = resolve_scoring("accuracy", has_classes=True)
-    found = score_folds(model, source, folds, scoring, sets=np.array([[False, False, True]])).values[0, 0]
+    found = score_folds(model, opened, folds, scoring, sets=np.array([[False, False, True]])).values[0, 0]
     rows, estimator = pipeline("knn", KNeighborsClassifier(4), X.loc[:7, ["b"]])
     cv = [(fold.train, fold.test) for fold in folds]
     np.testing.assert_allclose(found, cross_validate(estimator, rows, y[:8], cv=cv)["test_score"])

@@ -26,7 +26,7 @@ from tamiz import (
     reduction,
     report,
     search,
-    sources,
+    table,
 )
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, Entropy
@@ -55,7 +55,7 @@ PACKAGES = [
     cluster,
     comparison,
     display,
-    sources,
+    table,
     report,
     models,
 ]

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, criteria, open_source, reduction, study
+from tamiz import MixedNB, RankSelector, RedundancyFilter, SubsetSelector, criteria, open_table, reduction, study
 from tamiz.assessment import ranking_stability, selection_report
 from tamiz.criteria import CFS, JMI, CrossValidated, IndependenceTest, InformationGain, MultiSURF, ReliefF
 from tamiz.criteria.base import RowRelevance
@@ -42,7 +42,7 @@ def entries(kind):
 
 def sources(y, factors=(1.0, *FACTORS)):
     X, *_, weight = table()
-    return [open_source(X, y, weight=factor * weight, weights="sampling") for factor in factors]
+    return [open_table(X, y, weight=factor * weight, weights="sampling") for factor in factors]
 
 
 def targets():
@@ -50,10 +50,10 @@ def targets():
     return {"classes": classes, "numbers": numbers}
 
 
-def fitted_or_refused(estimator, source):
+def fitted_or_refused(estimator, table):
     """Return the fitted estimator, or the message where the method refuses the table."""
     try:
-        return clone(estimator).fit(source)
+        return clone(estimator).fit(table)
     except (DataError, ValueError) as error:
         return str(error)
 
@@ -89,7 +89,7 @@ def test_equal_sampling_weights_change_no_score(relevance):
     X, y, *_ = table()
     scores = [
         found if isinstance(found := fitted_or_refused(RankSelector(relevance()), one), str) else found.scores_
-        for one in (open_source(X, y), open_source(X, y, weight=np.full(N, 2500.3)))
+        for one in (open_table(X, y), open_table(X, y, weight=np.full(N, 2500.3)))
     ]
     if isinstance(scores[1], str):
         assert "sampling weights" in scores[1]
@@ -137,7 +137,7 @@ def test_the_scale_of_sampling_weights_changes_no_redundancy(measure):
     X, *_, weight = table()
     X["copy"] = X["signal"] * 2 + 0.01 * X["noise"]
     kept = [
-        clone(RedundancyFilter(measure=measure)).fit(open_source(X, weight=f * weight, weights="sampling"))
+        clone(RedundancyFilter(measure=measure)).fit(open_table(X, weight=f * weight, weights="sampling"))
         for f in (1.0, *FACTORS)
     ]
     assert kept[0].get_support().tolist() == kept[1].get_support().tolist() == kept[2].get_support().tolist()
@@ -163,8 +163,7 @@ def test_the_scale_of_sampling_weights_changes_no_component(name):
     numbers, *_, weight = table()
     X = numbers[["signal", "noise"]]
     found = [
-        getattr(reduction.PCA(2).fit(open_source(X, weight=f * weight, weights="sampling")), name)
-        for f in (1, *FACTORS)
+        getattr(reduction.PCA(2).fit(open_table(X, weight=f * weight, weights="sampling")), name) for f in (1, *FACTORS)
     ]
     np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
 
@@ -174,7 +173,7 @@ def test_variances_are_those_of_reliability_weights():
     x = X["noise"].to_numpy()
     mean, total = np.average(x, weights=weight), weight.sum()
     unbiased = weight @ (x - mean) ** 2 / (total - weight @ weight / total)
-    found = RankSelector(criteria.Variance()).fit(open_source(X[["noise"]], weight=weight)).scores_
+    found = RankSelector(criteria.Variance()).fit(open_table(X[["noise"]], weight=weight)).scores_
     np.testing.assert_allclose(found, unbiased, rtol=1e-9)
 
 
@@ -213,25 +212,25 @@ def test_survey_weights_do_not_make_noise_informative(decimals):
     X = pd.DataFrame({"noise": noise, "signal": signal, "code": code.astype(str)})
     y = np.where(signal + rng.normal(size=800) > 0, "a", "b")
     weight = (2500 * rng.lognormal(-0.5, 1, 800)).round(decimals)
-    source = open_source(X, y, weight=weight, weights="sampling")
-    scores = RankSelector(InformationGain()).fit(source).scores_
+    table = open_table(X, y, weight=weight, weights="sampling")
+    scores = RankSelector(InformationGain()).fit(table).scores_
     assert scores[0] == 0
     assert scores[1] > 0.15
     assert scores[2] < 0.03
     for merit in (CFS(), JMI(), JMI(correction="chance")):
         n_features = None if isinstance(merit, CFS) else 1
-        selected = SubsetSelector(merit, Forward(), n_features=n_features).fit(source).get_feature_names_out()
+        selected = SubsetSelector(merit, Forward(), n_features=n_features).fit(table).get_feature_names_out()
         assert selected.tolist() == ["signal"]
-    found = RankSelector(IndependenceTest(), fdr=0.05).fit(source)
+    found = RankSelector(IndependenceTest(), fdr=0.05).fit(table)
     assert found.get_feature_names_out().tolist() == ["signal"]
     for relevance in (ReliefF(), MultiSURF()):
-        scores = RankSelector(relevance).fit(source).scores_
+        scores = RankSelector(relevance).fit(table).scores_
         assert scores[1] > 3 * np.abs(scores[[0, 2]]).max()
     # A column of as many values as rows.
     X["number"] = [f"row {i}" for i in range(800)]
-    source = open_source(X, y, weight=weight, weights="sampling")
+    table = open_table(X, y, weight=weight, weights="sampling")
     selector = SubsetSelector(JMI(correction="chance"), Forward(), n_features=1)
-    assert selector.fit(source).get_feature_names_out().tolist() == ["signal"]
+    assert selector.fit(table).get_feature_names_out().tolist() == ["signal"]
 
 
 @pytest.mark.slow
@@ -244,8 +243,8 @@ def test_the_tests_of_sampled_rows_keep_their_level(test, numeric_target):
     X = pd.DataFrame(rng.normal(size=(n, n_columns))).add_prefix("x")
     for j in range(0, n_columns, 4):
         X[f"x{j}"] = pd.Categorical.from_codes(rng.integers(0, 3, n), [*"abc"])
-    source = open_source(X, y if numeric_target else y > 0, weight=rng.lognormal(sigma=0.7, size=n))
-    p = RankSelector(IndependenceTest(test=test)).fit(source).p_values_
+    table = open_table(X, y if numeric_target else y > 0, weight=rng.lognormal(sigma=0.7, size=n))
+    p = RankSelector(IndependenceTest(test=test)).fit(table).p_values_
     # Of 400 tests at a level of 5 %, 99.9 % of the counts are in this range, which row counts in place of the effective size leave.
     low, high = stats.binom.ppf([0.0005, 0.9995], n_columns, 0.05)
     assert low <= (p < 0.05).sum() <= high

@@ -8,8 +8,8 @@ from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import PairwiseAssociations
 from tamiz.criteria.cfs import CFS
 from tamiz.search import Exhaustive
-from tamiz.sources.factory import as_source
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.factory import as_table
 
 from ..reference import cfs as plain
 from ..statistics.mixed_tables import make_mixed
@@ -93,9 +93,9 @@ def test_more_rows_than_fit_in_memory_are_refused_before_they_are_counted(monkey
 
 def test_a_merit_of_cfs_is_the_same_to_the_bit_from_any_parent():
     table = make_mixed(3, n=80, n_numbers=5, n_codes=5)
-    source = as_source(table.frame(), table.target())
-    evaluator = CFS().bind(source, np.random.default_rng(0))
-    p, rng = source.schema.n_columns, np.random.default_rng(1)
+    opened = as_table(table.frame(), table.target())
+    evaluator = CFS().bind(opened, np.random.default_rng(0))
+    p, rng = opened.schema.n_columns, np.random.default_rng(1)
     c, A = evaluator.quadratic_form()
     for _ in range(60):
         target, parent = rng.random((2, p)) < 0.5
@@ -111,8 +111,8 @@ def test_columns_that_vary_by_powers_of_ten_keep_their_merits(ratio):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6)) * ratio ** np.linspace(0, 1, 6)
     y = X[:, 0] + 0.1 * rng.normal(size=200)
-    source = as_source(X, y)
-    evaluator = CFS(convention="weka").bind(source, np.random.default_rng(0))
+    table = as_table(X, y)
+    evaluator = CFS(convention="weka").bind(table, np.random.default_rng(0))
     spread = X.std(axis=0)
     between = np.abs(np.corrcoef(X.T, y))
     masks = (np.arange(1, 64)[:, None] >> np.arange(6) & 1).astype(bool)

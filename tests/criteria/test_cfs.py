@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CFS, EqualFrequency, SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
@@ -27,8 +27,8 @@ def one_session():
         yield
 
 
-def prepare(source, merit):
-    return merit.bind(source, np.random.default_rng(0))
+def prepare(table, merit):
+    return merit.bind(table, np.random.default_rng(0))
 
 
 def plain_associations(table, missing="distribute", weight=None):
@@ -58,7 +58,7 @@ def test_merits_of_random_sets_are_halls(missing, weighted):
     for seed in range(12):
         table = make_mixed(seed, n_numbers=4, n_codes=5)
         weight = table.weight.astype(float) if weighted else None
-        evaluator = prepare(table.source(weighted=weighted), CFS(SymmetricUncertainty(missing=missing)))
+        evaluator = prepare(table.table(weighted=weighted), CFS(SymmetricUncertainty(missing=missing)))
         masks = random_masks(np.random.default_rng(seed), 30, 9)
         expected = plain_merits(masks, *plain_associations(table, missing, weight))
         np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), expected, atol=1e-11)
@@ -69,7 +69,7 @@ def test_merits_of_random_sets_are_wekas():
         table = make_mixed(seed, n_numbers=4, n_codes=5)
         with_target, between = plain_associations(table)
         single = partial(np.asarray, dtype=np.float32)
-        evaluator = prepare(table.source(), CFS(convention="weka"))
+        evaluator = prepare(table.table(), CFS(convention="weka"))
         masks = random_masks(np.random.default_rng(seed), 30, 9)
         expected = plain_merits(
             masks, single(with_target).astype(float), plain.weka_redundancy(single(between).astype(float))
@@ -84,7 +84,7 @@ def test_flips_of_several_columns_of_several_parents_are_the_sets_they_make(conv
         table = make_mixed(seed, n_numbers=4, n_codes=5)
         rng = np.random.default_rng(seed)
         y = None if target == "classes" else rng.normal(size=len(table.classes))
-        evaluator = prepare(table.source(target=y), CFS(convention=convention))
+        evaluator = prepare(table.table(target=y), CFS(convention=convention))
         parents = random_masks(rng, 6, 9)
         flips = [rng.choice(9, rng.integers(0, 6), replace=False) for _ in range(40)]
         starts = np.concatenate([[0], np.cumsum([len(flip) for flip in flips])]).astype(np.intp)
@@ -98,7 +98,7 @@ def test_flips_of_several_columns_of_several_parents_are_the_sets_they_make(conv
 def test_the_quadratic_form_gives_the_merits(convention):
     for seed in range(8):
         table = make_mixed(seed)
-        evaluator = prepare(table.source(), CFS(convention=convention))
+        evaluator = prepare(table.table(), CFS(convention=convention))
         c, A = evaluator.quadratic_form()
         masks = random_masks(np.random.default_rng(seed), 20, 6)[1:]
         masks = masks[masks.any(axis=1)].astype(float)
@@ -110,8 +110,8 @@ def test_the_quadratic_form_gives_the_merits(convention):
 def test_a_merit_does_not_depend_on_what_was_evaluated_before():
     table = make_mixed(7, n_numbers=4, n_codes=5)
     masks = random_masks(np.random.default_rng(0), 40, 9)
-    at_once = prepare(table.source(), CFS()).evaluate(Candidates.from_masks(masks))
-    evaluator = prepare(table.source(), CFS())
+    at_once = prepare(table.table(), CFS()).evaluate(Candidates.from_masks(masks))
+    evaluator = prepare(table.table(), CFS())
     for number in np.random.default_rng(1).permutation(40):
         assert evaluator.evaluate(Candidates.from_masks(masks[number]))[0] == at_once[number]
 
@@ -119,10 +119,10 @@ def test_a_merit_does_not_depend_on_what_was_evaluated_before():
 def test_a_numeric_target_is_cut_into_ten_intervals_with_the_columns():
     table = make_mixed(3, n=80)
     y = np.random.default_rng(0).normal(size=80) + table.classes
-    source = table.source(target=y)
+    opened = table.table(target=y)
     masks = random_masks(np.random.default_rng(1), 20, 6)
-    ours = prepare(source, CFS()).evaluate(Candidates.from_masks(masks))
-    named = prepare(source, CFS(SymmetricUncertainty(discretization=EqualFrequency(10)))).evaluate(
+    ours = prepare(opened, CFS()).evaluate(Candidates.from_masks(masks))
+    named = prepare(opened, CFS(SymmetricUncertainty(discretization=EqualFrequency(10)))).evaluate(
         Candidates.from_masks(masks)
     )
     np.testing.assert_array_equal(ours, named)
@@ -134,7 +134,7 @@ def test_a_copy_of_a_column_adds_nothing_and_an_independent_column_takes_away():
     helpful = np.where(np.arange(64) % 8 == 0, 1 - y, y)
     noise = np.tile([0, 1], 32)
     frame = pd.DataFrame({"helpful": helpful, "copy": helpful, "noise": noise}).astype(str)
-    evaluator = prepare(open_source(frame, y), CFS())
+    evaluator = prepare(open_table(frame, y), CFS())
     alone, twice, noisy = evaluator.evaluate(
         Candidates.from_masks(np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]], dtype=bool))
     )
@@ -149,8 +149,8 @@ def test_columns_left_out_never_count():
     wider = frame.assign(empty=np.nan)
     masks = random_masks(np.random.default_rng(0), 20, 6)
     wide = np.column_stack([masks, np.zeros(20, dtype=bool)])
-    ours = prepare(open_source(wider, table.target()), CFS()).evaluate(Candidates.from_masks(wide))
-    expected = prepare(open_source(frame, table.target()), CFS()).evaluate(Candidates.from_masks(masks))
+    ours = prepare(open_table(wider, table.target()), CFS()).evaluate(Candidates.from_masks(wide))
+    expected = prepare(open_table(frame, table.target()), CFS()).evaluate(Candidates.from_masks(masks))
     np.testing.assert_array_equal(ours, expected)
     selector = SubsetSelector(CFS(), BestFirst()).fit(wider, table.target())
     assert not (selector.archive_.masks[:, 6]).any()
@@ -158,7 +158,7 @@ def test_columns_left_out_never_count():
 
 def test_the_empty_set_and_a_constant_column_score_0():
     frame = pd.DataFrame({"constant": [4.2] * 20, "level": ["same"] * 20, "useful": [*"ab"] * 10})
-    evaluator = prepare(open_source(frame, [*"xy"] * 10), CFS())
+    evaluator = prepare(open_table(frame, [*"xy"] * 10), CFS())
     masks = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
     assert evaluator.evaluate(Candidates.from_masks(masks)).tolist() == [0, 0, 0, 0, 1]
 
@@ -167,8 +167,8 @@ def test_integer_weights_are_repeated_rows():
     for seed in range(8):
         table = make_mixed(seed)
         masks = Candidates.from_masks(random_masks(np.random.default_rng(seed), 20, 6))
-        weighted = prepare(table.source(weighted=True), CFS()).evaluate(masks)
-        repeated = prepare(table.repeated().source(), CFS()).evaluate(masks)
+        weighted = prepare(table.table(weighted=True), CFS()).evaluate(masks)
+        repeated = prepare(table.repeated().table(), CFS()).evaluate(masks)
         np.testing.assert_allclose(weighted, repeated, atol=1e-11)
 
 
@@ -178,8 +178,8 @@ def test_wekas_merits_of_integer_weights_are_those_of_repeated_rows(target):
         table = make_mixed(seed)
         y = None if target == "classes" else np.random.default_rng(seed).normal(size=len(table.classes)).round(2)
         masks = Candidates.from_masks(random_masks(np.random.default_rng(seed), 20, 6))
-        weighted = prepare(table.source(target=y, weighted=True), CFS(convention="weka")).evaluate(masks)
-        repeated = table.repeated().source(target=None if y is None else y.repeat(table.weight))
+        weighted = prepare(table.table(target=y, weighted=True), CFS(convention="weka")).evaluate(masks)
+        repeated = table.repeated().table(target=None if y is None else y.repeat(table.weight))
         np.testing.assert_allclose(weighted, prepare(repeated, CFS(convention="weka")).evaluate(masks), atol=1e-6)
 
 
@@ -196,10 +196,10 @@ def test_an_unknown_convention_is_refused_with_the_known_ones():
 
 
 def test_more_associations_than_fit_in_memory_are_refused_before_any_are_counted(monkeypatch):
-    source = make_mixed(0).source()
+    table = make_mixed(0).table()
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Exclude) columns"):
-        prepare(source, CFS())
+        prepare(table, CFS())
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -252,9 +252,7 @@ def test_the_bound_of_a_set_is_above_the_merits_of_its_subsets_and_does_not_depe
     holds = (masks[:, None] | ~masks).all(axis=2)
     for seed in range(12):
         X, y = of_any_scale(seed)
-        evaluators = [
-            prepare(open_source(X * scale, y), CFS(convention="weka")) for scale in (1.0, X.std(axis=0) ** -1)
-        ]
+        evaluators = [prepare(open_table(X * scale, y), CFS(convention="weka")) for scale in (1.0, X.std(axis=0) ** -1)]
         merits, bounds = evaluators[0].evaluate(Candidates.from_masks(masks)), evaluators[0].upper_bounds(masks)
         assert (np.where(holds, merits, -np.inf).max(axis=1) <= bounds).all(), seed
         # For columns of one scale the sums are exact, and the quadratic form is used instead.
@@ -263,5 +261,5 @@ def test_the_bound_of_a_set_is_above_the_merits_of_its_subsets_and_does_not_depe
         # The bound of a single column is its merit.
         single = masks.sum(axis=1) == 1
         np.testing.assert_allclose(bounds[single], merits[single], rtol=1e-5)
-        stretched = prepare(open_source(X * 10.0 ** np.arange(7), y), CFS(convention="weka")).upper_bounds(masks)
+        stretched = prepare(open_table(X * 10.0 ** np.arange(7), y), CFS(convention="weka")).upper_bounds(masks)
         np.testing.assert_allclose(stretched, bounds, rtol=1e-4)

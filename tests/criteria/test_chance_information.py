@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.metrics.cluster import expected_mutual_information
 
-from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz.criteria import (
     CFS,
     JMI,
@@ -24,8 +24,8 @@ from tamiz.criteria.chance_information import ExpectedInformation, _is_above_cha
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.views import select_rows
 
 from ..reference.entropy_measures import contingency_table, expected_information_gain, information_gain
 from ..reference.information_family import Information
@@ -51,8 +51,8 @@ def expected_of(table, squares=None):
     return found
 
 
-def prepare(source, merit):
-    return merit.bind(source, np.random.default_rng(0))
+def prepare(table, merit):
+    return merit.bind(table, np.random.default_rng(0))
 
 
 def table_with_patients(seed=0, n=300, n_patients=100):
@@ -121,14 +121,14 @@ def test_constant_and_unique_columns():
 def test_corrected_merits_of_random_sets_are_their_definitions(name, weights):
     table = make_mixed(1, n=50, n_numbers=2, n_codes=3)
     weight = None if weights is None else table.weight.astype(float)
-    source = open_source(table.frame(), table.target(), weight=weight, weights=weights)
+    opened = open_table(table.frame(), table.target(), weight=weight, weights=weights)
     if weights == "sampling":
         weight *= weight.sum() / (weight @ weight)
     columns = [cut(column, mdl_cuts(column, table.classes, weight)) for column in table.numbers.T] + [*table.codes.T]
     information = Information(columns, table.classes, weight, "category", True, weights == "sampling")
     masks = random_masks(np.random.default_rng(0), 20, 5)
     merits = [information.merit(name, tuple(np.flatnonzero(mask).tolist())) for mask in masks]
-    evaluator = prepare(source, MERITS[name](missing="category", correction="chance"))
+    evaluator = prepare(opened, MERITS[name](missing="category", correction="chance"))
     np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), merits, rtol=1e-9, atol=1e-11)
     contains = (masks[:, None] | ~masks).all(axis=2)
     bounds = evaluator.upper_bounds(masks)
@@ -179,7 +179,7 @@ def test_cfs_warns_of_a_patient_number(convention):
 def test_independent_columns_have_a_corrected_relevance_of_0_on_average():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"{levels} {k}": rng.integers(0, levels, 200) for levels in (2, 20, 100) for k in range(60)})
-    evaluator = prepare(open_source(X.astype(str), rng.integers(0, 3, 200).astype(str)), MIM(correction="chance"))
+    evaluator = prepare(open_table(X.astype(str), rng.integers(0, 3, 200).astype(str)), MIM(correction="chance"))
     relevances = evaluator.evaluate(Candidates.from_masks(np.eye(180, dtype=bool))).reshape(3, 60)
     assert (np.abs(relevances.mean(axis=1)) < 4 * relevances.std(axis=1) / np.sqrt(60)).all()
 
@@ -234,7 +234,7 @@ def test_rankings_by_information_warn_of_selected_columns(criterion):
 )
 def test_rows_count_once_where_information_is_compared_with_chance_but_not_in_parts_of_a_table(selector):
     X, y = table_with_patients()
-    assert selector.fit(select_rows(open_source(X, y), np.arange(0, 300, 2))).get_support()[0]
+    assert selector.fit(select_rows(open_table(X, y), np.arange(0, 300, 2))).get_support()[0]
     for weight in (np.ones(300), np.full(300, 0.5), np.random.default_rng(0).lognormal(size=300)):
         with pytest.warns(TamizWarning, match="'patient'"):
             selector.fit(X, y, sample_weight=weight)
@@ -272,8 +272,8 @@ def test_numbers_are_corrected_in_their_intervals():
     X, y = load_iris(return_X_y=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plain = prepare(open_source(X, y.astype(str)), MIM()).evaluate(Candidates.from_masks(np.eye(4, dtype=bool)))
-        corrected = prepare(open_source(X, y.astype(str)), MIM(correction="chance"))
+        plain = prepare(open_table(X, y.astype(str)), MIM()).evaluate(Candidates.from_masks(np.eye(4, dtype=bool)))
+        corrected = prepare(open_table(X, y.astype(str)), MIM(correction="chance"))
     # Two to four intervals and three classes in 150 rows.
     lower = corrected.evaluate(Candidates.from_masks(np.eye(4, dtype=bool)))
     assert ((plain - lower > 0.005) & (plain - lower < 0.04)).all()

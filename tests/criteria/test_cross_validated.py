@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.models.folds import make_folds
@@ -175,10 +175,10 @@ def test_a_file_scores_as_the_frame_that_was_written(estimator, ending, tmp_path
     path = tmp_path / f"table.{ending}"
     table = X.assign(y=y)
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
-    source = open_source(path, "y")
+    opened = open_table(path, "y")
     merit = CrossValidated(estimator, cv=StratifiedKFold(5))
     masks = subsets(X.shape[1])
-    from_file = ours(merit.bind(source, np.random.default_rng(0)), masks)
+    from_file = ours(merit.bind(opened, np.random.default_rng(0)), masks)
     np.testing.assert_array_equal(from_file, ours(evaluator_of(X, y, estimator), masks))
 
 
@@ -210,15 +210,15 @@ def test_a_number_of_folds_goes_forward_where_the_table_has_times(tmp_path):
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y, when=np.arange(len(y))[::-1])
     path = tmp_path / "times.csv"
     frame.to_csv(path, index=False)
-    source = open_source(path, "y", time="when")
+    table = open_table(path, "y", time="when")
     merit = CrossValidated(Ridge(), cv=4)
     found = ours(
-        merit.bind(source, np.random.default_rng(0)),
+        merit.bind(table, np.random.default_rng(0)),
         np.ones((1, X.shape[1]), dtype=bool),
     )
-    parts = make_folds(source, 4, 0).splits
+    parts = make_folds(table, 4, 0).splits
     assert all(fold.train.min() > fold.test.max() for fold in parts)
-    expected = cross_val_score(Ridge(), frame[source.schema.names].to_numpy(), y, cv=[(f.train, f.test) for f in parts])
+    expected = cross_val_score(Ridge(), frame[table.schema.names].to_numpy(), y, cv=[(f.train, f.test) for f in parts])
     np.testing.assert_allclose(found, expected.mean(), rtol=1e-9)
 
 

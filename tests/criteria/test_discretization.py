@@ -5,12 +5,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import MDL, Entropy, EqualFrequency, GainRatio, InformationGain, SymmetricUncertainty, cut_points
 from tamiz.criteria.base import gather_statistics
 from tamiz.exceptions import DataError
-from tamiz.sources import Source
 from tamiz.statistics.cuts import CutPoints
+from tamiz.table import Table
 
 from ..statistics.mixed_tables import make_mixed
 
@@ -58,23 +58,23 @@ def test_an_unknown_rule_for_missing_values_is_refused_with_the_known_ones(relev
 
 @pytest.mark.parametrize("relevance", [InformationGain(), GainRatio(), SymmetricUncertainty()])
 def test_a_study_of_a_numeric_target_cuts_it_into_ten_intervals(relevance):
-    schema = open_source(NUMBERS, A_NUMBER).schema
+    schema = open_table(NUMBERS, A_NUMBER).schema
     suited = relevance.adapt_to(schema)
     assert repr(suited.discretization) == repr(EqualFrequency(10))
     assert relevance.discretization is None
-    assert relevance.adapt_to(open_source(NUMBERS).schema) is None
-    assert relevance.adapt_to(open_source(NUMBERS, NUMBERS["level"].to_numpy()).schema) is relevance
+    assert relevance.adapt_to(open_table(NUMBERS).schema) is None
+    assert relevance.adapt_to(open_table(NUMBERS, NUMBERS["level"].to_numpy()).schema) is relevance
 
 
 def test_criteria_share_their_passes():
-    source = make_mixed(2).source()
+    table = make_mixed(2).table()
     passes = []
 
     def gather(*statistics):
         passes.append(len(statistics))
-        return source.reduce(*statistics)
+        return table.reduce(*statistics)
 
-    gather_statistics([InformationGain(), GainRatio(), SymmetricUncertainty()], gather, source.schema)
+    gather_statistics([InformationGain(), GainRatio(), SymmetricUncertainty()], gather, table.schema)
     assert passes == [1, 1]
 
 
@@ -87,20 +87,20 @@ def test_criteria_share_their_passes():
         pd.Series(np.arange(8.0)),
         pd.DataFrame({"x0": np.arange(8.0)}),
         pl.Series(np.arange(8.0)),
-        open_source(np.arange(8.0)[:, None], [*"aaaabbbb"]),
+        open_table(np.arange(8.0)[:, None], [*"aaaabbbb"]),
     ],
-    ids=["vector", "column", "list", "pandas Series", "pandas frame", "polars Series", "source"],
+    ids=["vector", "column", "list", "pandas Series", "pandas frame", "polars Series", "table"],
 )
 def test_cut_points_are_those_of_mdl_for_whatever_a_column_is_given_as(X):
-    y = None if isinstance(X, Source) else [*"aaaabbbb"]
+    y = None if isinstance(X, Table) else [*"aaaabbbb"]
     assert {name: points.tolist() for name, points in cut_points(X, y).items()} == {"x0": [3.5]}
 
 
 def test_cut_points_are_those_that_the_criterion_counts_with():
-    source = make_mixed(0).source()
-    points = cut_points(source)
-    (counted,) = source.reduce(CutPoints(source.schema.numeric, MDL(), source.schema.n_classes))
-    assert [*points] == [source.schema.columns[j].name for j in source.schema.numeric]
+    table = make_mixed(0).table()
+    points = cut_points(table)
+    (counted,) = table.reduce(CutPoints(table.schema.numeric, MDL(), table.schema.n_classes))
+    assert [*points] == [table.schema.columns[j].name for j in table.schema.numeric]
     for values, expected in zip(points.values(), counted.edges.values(), strict=True):
         np.testing.assert_array_equal(values, expected)
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.feature_selection import SelectFdr, f_classif, f_regression
 
 import tamiz
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import Entropy, IndependenceTest
 from tamiz.criteria.base import gather_statistics
 from tamiz.runtime import parallel
@@ -33,8 +33,8 @@ def one_session():
         yield
 
 
-def column_tests(relevance, source):
-    return relevance.column_tests(gather_statistics([relevance], source.reduce, source.schema), source.schema)
+def column_tests(relevance, table):
+    return relevance.column_tests(gather_statistics([relevance], table.reduce, table.schema), table.schema)
 
 
 def assert_tests(tests, expected, seed):
@@ -63,7 +63,7 @@ def test_with_classes_every_column_has_the_test_of_its_kind(test, missing, likel
             expected.append(
                 plain.contingency(codes[present], table.classes[present], likelihood_ratio=likelihood_ratio)
             )
-        assert_tests(column_tests(relevance, table.source()), expected, seed)
+        assert_tests(column_tests(relevance, table.table()), expected, seed)
 
 
 @pytest.mark.parametrize("missing", ["omit", "category"])
@@ -79,7 +79,7 @@ def test_with_a_numeric_target_the_levels_are_the_groups(test, missing):
         for codes in table.codes.T:
             present = codes >= (0 if missing == "omit" else -1)
             expected.append(GROUP_TESTS[test](y[present], codes[present]))
-        found = column_tests(IndependenceTest(test=test, missing=missing), table.source(target=y))
+        found = column_tests(IndependenceTest(test=test, missing=missing), table.table(target=y))
         assert_tests(found, expected, seed)
 
 
@@ -88,8 +88,8 @@ def test_whole_weights_are_repeated_rows_for_a_numeric_target_too(test):
     for seed in SEEDS:
         table = make_mixed(seed)
         y = (np.random.default_rng(seed).normal(size=len(table.classes)) + table.classes).round(1)
-        weighted = column_tests(IndependenceTest(test=test), table.source(target=y, weighted=True))
-        repeated = column_tests(IndependenceTest(test=test), table.repeated().source(target=y.repeat(table.weight)))
+        weighted = column_tests(IndependenceTest(test=test), table.table(target=y, weighted=True))
+        repeated = column_tests(IndependenceTest(test=test), table.repeated().table(target=y.repeat(table.weight)))
         np.testing.assert_allclose(weighted.log_p, repeated.log_p, rtol=1e-10)
         np.testing.assert_allclose(weighted.df_within, repeated.df_within, rtol=1e-10)
 
@@ -365,8 +365,8 @@ def test_parameters_are_checked():
 def test_pieces_of_rows_have_the_tests_of_one_piece_for_a_numeric_target(test, monkeypatch):
     table = make_mixed(1, n=90)
     y = np.random.default_rng(1).normal(size=90) + table.classes
-    whole = column_tests(IndependenceTest(test=test), table.source(target=y))
-    monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 7)
-    monkeypatch.setattr("tamiz.sources.base._MIN_PIECE_ROWS", 7)
-    parts = column_tests(IndependenceTest(test=test), open_source(table.frame(), y))
+    whole = column_tests(IndependenceTest(test=test), table.table(target=y))
+    monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 7)
+    monkeypatch.setattr("tamiz.table.base._MIN_PIECE_ROWS", 7)
+    parts = column_tests(IndependenceTest(test=test), open_table(table.frame(), y))
     np.testing.assert_allclose(parts.log_p, whole.log_p, rtol=1e-10)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.feature_selection import f_classif, f_regression
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CIFE, CMIM, DISR, ICAP, JMI, MIFS, MIM, MRMR, EqualFrequency
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
@@ -83,8 +83,8 @@ def one_session():
         yield
 
 
-def prepare(source, merit):
-    return merit.bind(source, np.random.default_rng(0))
+def prepare(table, merit):
+    return merit.bind(table, np.random.default_rng(0))
 
 
 def random_masks(rng, m, p):
@@ -96,11 +96,11 @@ def random_masks(rng, m, p):
 
 @cache
 def mixed(seed, missing="distribute", weighted=False):
-    """A mixed table as a source, and its information from the definitions."""
+    """A mixed table as a table, and its information from the definitions."""
     table = make_mixed(seed, n_numbers=3, n_codes=4)
     weight = table.weight.astype(float) if weighted else None
     columns = [cut(column, mdl_cuts(column, table.classes, weight)) for column in table.numbers.T] + [*table.codes.T]
-    return table.source(weighted=weighted), Information(columns, table.classes, weight, missing)
+    return table.table(weighted=weighted), Information(columns, table.classes, weight, missing)
 
 
 def forward_order(merit, k, *data):
@@ -122,18 +122,18 @@ def coded_table():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_merits_of_random_sets_are_their_definitions(name, missing, weighted):
     for seed in range(2):
-        source, information = mixed(seed, missing, weighted)
+        table, information = mixed(seed, missing, weighted)
         masks = random_masks(np.random.default_rng(seed), 20, 7)
         expected = [information.merit(name, tuple(np.flatnonzero(mask).tolist())) for mask in masks]
-        evaluator = prepare(source, MERITS[name](missing=missing))
+        evaluator = prepare(table, MERITS[name](missing=missing))
         np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), expected, rtol=1e-10, atol=1e-11)
 
 
 @every_merit
 def test_forward_selection_is_the_published_greedy_algorithm(name):
     for seed in range(2):
-        source, information = mixed(seed)
-        order = forward_order(MERITS[name](), 7, source)
+        table, information = mixed(seed)
+        order = forward_order(MERITS[name](), 7, table)
         for step, column in enumerate(order):
             rest = [j for j in range(7) if j not in order[:step]]
             gains = [information.gain(name, order[:step], j) for j in rest]
@@ -147,7 +147,7 @@ def test_orders_and_gains_are_those_of_skfeature(name):
     merit = MIFS(beta=0.5) if name == "MIFS" else MERITS[name]()
     assert forward_order(merit, 6, *coded_table()) == order
     masks = np.array([np.isin(np.arange(9), order[:size]) for size in range(7)])
-    merits = prepare(open_source(*coded_table()), merit).evaluate(Candidates.from_masks(masks))
+    merits = prepare(open_table(*coded_table()), merit).evaluate(Candidates.from_masks(masks))
     np.testing.assert_allclose(np.diff(merits), gains, atol=1e-12)
 
 
@@ -180,7 +180,7 @@ def test_f_statistics_are_scikit_learns_and_differences_those_of_the_paper(schem
         order = forward_order(MRMR("correlation", scheme=scheme), 6, X, target)
         assert order == greedy(range(X.shape[1]), 6, gain)[0]
         masks = np.eye(X.shape[1], dtype=bool)
-        merits = prepare(open_source(X, target), MRMR("correlation", scheme=scheme)).evaluate(
+        merits = prepare(open_table(X, target), MRMR("correlation", scheme=scheme)).evaluate(
             Candidates.from_masks(masks)
         )
         np.testing.assert_allclose(merits, F, rtol=1e-9)
@@ -196,7 +196,7 @@ def test_f_statistics_are_scikit_learns_and_differences_those_of_the_paper(schem
 def test_conditional_members_see_an_exclusive_or(name, single, pair):
     a, b = np.tile([0, 0, 1, 1], 8), np.tile([0, 1], 16)
     frame = pd.DataFrame({"a": a, "b": b}).astype(str)
-    evaluator = prepare(open_source(frame, (a ^ b).astype(str)), MERITS[name]())
+    evaluator = prepare(open_table(frame, (a ^ b).astype(str)), MERITS[name]())
     masks = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=bool)
     assert evaluator.evaluate(Candidates.from_masks(masks)).tolist() == [0.0, single, single, pair]
 
@@ -210,7 +210,7 @@ def test_conditional_members_see_an_exclusive_or(name, single, pair):
 )
 def test_a_copy_of_a_copy_of_the_target(name, pair):
     y = np.tile([*"ab"], 20)
-    evaluator = prepare(open_source(pd.DataFrame({"x": y, "copy": y}), y), MERITS[name]())
+    evaluator = prepare(open_table(pd.DataFrame({"x": y, "copy": y}), y), MERITS[name]())
     assert evaluator.evaluate(Candidates.from_masks(np.array([[1, 0], [1, 1]], dtype=bool))).tolist() == [1.0, pair]
 
 
@@ -219,21 +219,21 @@ def test_integer_weights_are_repeated_rows(name):
     for seed in range(2):
         table = make_mixed(seed)
         masks = Candidates.from_masks(random_masks(np.random.default_rng(seed), 20, 6))
-        weighted = prepare(table.source(weighted=True), MERITS[name]()).evaluate(masks)
-        repeated = prepare(table.repeated().source(), MERITS[name]()).evaluate(masks)
+        weighted = prepare(table.table(weighted=True), MERITS[name]()).evaluate(masks)
+        repeated = prepare(table.repeated().table(), MERITS[name]()).evaluate(masks)
         np.testing.assert_allclose(weighted, repeated, rtol=1e-10, atol=1e-11)
 
 
 @every_merit
 def test_a_merit_is_the_same_to_the_bit_from_any_parent(name):
-    source, _ = mixed(1)
+    table, _ = mixed(1)
     rng = np.random.default_rng(2)
     parents = random_masks(rng, 6, 7)
     flips = [rng.choice(7, rng.integers(0, 5), replace=False) for _ in range(40)]
     starts = np.concatenate([[0], np.cumsum([len(flip) for flip in flips])]).astype(np.intp)
     candidates = Candidates(parents, rng.integers(0, 6, 40), starts, np.concatenate(flips).astype(np.intp))
-    reached = prepare(source, MERITS[name]()).evaluate(candidates)
-    evaluator = prepare(source, MERITS[name]())
+    reached = prepare(table, MERITS[name]()).evaluate(candidates)
+    evaluator = prepare(table, MERITS[name]())
     alone = [evaluator.evaluate(Candidates.from_masks(mask))[0] for mask in candidates.masks()]
     assert reached.tolist() == alone
 
@@ -241,14 +241,14 @@ def test_a_merit_is_the_same_to_the_bit_from_any_parent(name):
 @every_merit
 def test_searches_find_the_sets_of_an_exhaustive_search(name):
     for seed in range(2):
-        source, _ = mixed(seed)
+        table, _ = mixed(seed)
         sizes = {"n_features": (1, 4)}
-        expected = SubsetSelector(MERITS[name](), Exhaustive(), **sizes).fit(source)
-        found = SubsetSelector(MERITS[name](), BranchAndBound(), **sizes).fit(source)
+        expected = SubsetSelector(MERITS[name](), Exhaustive(), **sizes).fit(table)
+        found = SubsetSelector(MERITS[name](), BranchAndBound(), **sizes).fit(table)
         np.testing.assert_array_equal(found.support_, expected.support_)
         assert found.certificate_.bound >= expected.merit_
         for search in (BestFirst(), Beam(3)):
-            assert SubsetSelector(MERITS[name](), search, **sizes).fit(source).merit_ <= expected.merit_
+            assert SubsetSelector(MERITS[name](), search, **sizes).fit(table).merit_ <= expected.merit_
 
 
 @every_merit
@@ -272,7 +272,7 @@ def test_columns_of_many_values_are_counted_by_rows(n_values):
     masks = random_masks(np.random.default_rng(0), 12, 4)
     for name, merit in MERITS.items():
         expected = [information.merit(name, tuple(np.flatnonzero(mask).tolist())) for mask in masks]
-        merits = prepare(open_source(frame, y.astype(str)), merit()).evaluate(Candidates.from_masks(masks))
+        merits = prepare(open_table(frame, y.astype(str)), merit()).evaluate(Candidates.from_masks(masks))
         np.testing.assert_allclose(merits, expected, rtol=1e-10, atol=1e-11, err_msg=name)
 
 
@@ -281,9 +281,9 @@ def test_counts_of_many_words_by_bits_are_those_of_the_rows():
     y = rng.integers(0, 2, 80_000)
     frame = pd.DataFrame((rng.integers(0, 4, (80_000, 3)) + y[:, None]) % 5).astype(str).astype("category")
     masks = Candidates.from_masks(np.ones((1, 3), dtype=bool))
-    by_bits = prepare(open_source(frame, y.astype(str)), CIFE()).evaluate(masks)
+    by_bits = prepare(open_table(frame, y.astype(str)), CIFE()).evaluate(masks)
     # Weights are never counted by bits.
-    by_rows = prepare(open_source(frame, y.astype(str), weight=np.ones(80_000)), CIFE()).evaluate(masks)
+    by_rows = prepare(open_table(frame, y.astype(str), weight=np.ones(80_000)), CIFE()).evaluate(masks)
     np.testing.assert_allclose(by_bits, by_rows, rtol=1e-12)
     assert by_bits > 0
 
@@ -301,7 +301,7 @@ def test_the_empty_set_and_constant_and_excluded_columns_score_0(name):
     frame = pd.DataFrame(
         {"constant": [4.2] * 20, "level": ["same"] * 20, "empty": [np.nan] * 20, "useful": [*"ab"] * 10}
     )
-    evaluator = prepare(open_source(frame, [*"xy"] * 10), MERITS[name]())
+    evaluator = prepare(open_table(frame, [*"xy"] * 10), MERITS[name]())
     masks = np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=bool)
     merits = evaluator.evaluate(Candidates.from_masks(masks)).tolist()
     assert merits == [0, 0, 0, 0, 1]
@@ -311,14 +311,14 @@ def test_the_empty_set_and_constant_and_excluded_columns_score_0(name):
 def test_a_numeric_target_is_cut_into_intervals_of_equal_frequency_with_the_columns(name):
     table = make_mixed(3, n=80)
     y = np.random.default_rng(0).normal(size=80) + table.classes
-    source = table.source(target=y)
+    opened = table.table(target=y)
     masks = Candidates.from_masks(random_masks(np.random.default_rng(1), 20, 6))
-    ours = prepare(source, MERITS[name]()).evaluate(masks)
+    ours = prepare(opened, MERITS[name]()).evaluate(masks)
     assert ours.max() > 0
     # The cube root of 80 / 5 is 2.5.
     n_intervals = 3 if MERITS[name]().uses_conditional else 10
     np.testing.assert_array_equal(
-        ours, prepare(source, MERITS[name](discretization=EqualFrequency(n_intervals))).evaluate(masks)
+        ours, prepare(opened, MERITS[name](discretization=EqualFrequency(n_intervals))).evaluate(masks)
     )
 
 
@@ -330,7 +330,7 @@ def test_a_forward_search_reaches_the_requested_size_although_the_merit_falls(na
 
 def test_a_column_that_is_constant_in_every_class_has_a_finite_f_statistic():
     X = np.column_stack([np.repeat([1.0, 2.0], 10), np.arange(20.0), np.full(20, 3.0)])
-    evaluator = prepare(open_source(X, np.repeat([*"ab"], 10)), MRMR("correlation"))
+    evaluator = prepare(open_table(X, np.repeat([*"ab"], 10)), MRMR("correlation"))
     merits = evaluator.evaluate(Candidates.from_masks(np.eye(3, dtype=bool)))
     assert np.isfinite(merits).all()
     assert merits[0] == pytest.approx(18e9, rel=1e-6)
@@ -344,9 +344,9 @@ def test_weighted_correlations_are_those_of_repeated_rows(target):
     y = table.target() if target == "classes" else table.classes + table.numbers[:, 0]
     weight = table.weight.astype(float)
     masks = Candidates.from_masks((np.arange(8)[:, None] >> np.arange(3) & 1).astype(bool))
-    weighted = prepare(open_source(table.numbers, y, weight=weight), MRMR("correlation")).evaluate(masks)
+    weighted = prepare(open_table(table.numbers, y, weight=weight), MRMR("correlation")).evaluate(masks)
     rows = np.repeat(np.arange(60), table.weight)
-    repeated = prepare(open_source(table.numbers[rows], y[rows]), MRMR("correlation")).evaluate(masks)
+    repeated = prepare(open_table(table.numbers[rows], y[rows]), MRMR("correlation")).evaluate(masks)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-9, atol=1e-9)
 
 
@@ -356,13 +356,13 @@ def test_correlations_and_the_analysis_of_variance_leave_missing_numbers_out():
     X = rng.normal(size=(60, 2)) + y[:, None]
     X[:, 1] += X[:, 0]
     X[::7, 1] = np.nan
-    evaluator = prepare(open_source(X, y.astype(str)), MRMR("correlation"))
+    evaluator = prepare(open_table(X, y.astype(str)), MRMR("correlation"))
     first, second, both = evaluator.evaluate(Candidates.from_masks(np.array([[1, 0], [0, 1], [1, 1]], dtype=bool)))
     present = ~np.isnan(X[:, 1])
     assert second == pytest.approx(f_classif(X[present, 1:], y[present])[0][0])
     assert first + second - both == pytest.approx(np.corrcoef(X[present].T)[0, 1])
     number = X[:, 0] + rng.normal(size=60)
-    evaluator = prepare(open_source(X, number), MRMR("correlation"))
+    evaluator = prepare(open_table(X, number), MRMR("correlation"))
     (second,) = evaluator.evaluate(Candidates.from_masks(np.array([[0, 1]], dtype=bool)))
     assert second == pytest.approx(f_regression(X[present, 1:], number[present])[0][0])
 
@@ -396,11 +396,11 @@ def test_a_table_without_a_target_is_refused(name):
 
 
 def test_codes_and_correlations_that_exceed_the_memory_are_refused(monkeypatch):
-    source = make_mixed(0, n_codes=0).source()
+    table = make_mixed(0, n_codes=0).table()
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
     for merit in (JMI(), MRMR("correlation")):
         with pytest.raises(MemoryError, match=r"100 B are free. (Keep fewer|Exclude) columns"):
-            prepare(source, merit)
+            prepare(table, merit)
 
 
 @pytest.mark.parametrize("name", ["JMI", "CMIM"])

@@ -9,7 +9,7 @@ from pandas.api.types import is_numeric_dtype
 from scipy.stats import chi2_contingency, pearsonr, spearmanr
 from tests.planted_tables import COPY_KINDS, planted_table
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.criteria import kind_associations
 from tamiz.criteria.kind_associations import (
     EQUIVALENT,
@@ -36,8 +36,8 @@ def mixed(seed=0, n=300):
 
 
 def found_for(data, *more, **options):
-    source = open_source(data, *more, **options)
-    return source, associate_columns(source, source.schema.used.tolist())
+    table = open_table(data, *more, **options)
+    return table, associate_columns(table, table.schema.used.tolist())
 
 
 def bergsma(a, b):
@@ -89,8 +89,8 @@ def test_values_are_those_of_scipy_and_of_plain_loops_on_the_common_rows(seed):
 def test_frequency_weights_are_repeated_rows():
     frame = mixed(2)
     weight = np.random.default_rng(2).integers(0, 3, len(frame))
-    source = open_source(frame, weight=weight.astype(float))
-    weighted = associate_columns(source, source.schema.used.tolist())
+    table = open_table(frame, weight=weight.astype(float))
+    weighted = associate_columns(table, table.schema.used.tolist())
     _, repeated = found_for(frame.loc[frame.index.repeat(weight)])
     np.testing.assert_allclose(weighted.values, repeated.values, atol=1e-5)
 
@@ -150,14 +150,14 @@ def test_a_town_determines_its_country_but_not_the_other_way_round():
     x = rng.normal(size=600)
     frame = pd.DataFrame({"town": town, "country": town // 4}).astype(str) + "x"
     frame["code"], frame["x"], frame["third"] = 5 * town % 12, x, pd.qcut(x, 5, labels=[*"abcde"]).astype(str)
-    source, found = found_for(frame)
+    table, found = found_for(frame)
     assert found.beyond_chance[0, 1] >= REDUNDANT
-    sided = one_sided_associations(found, source, REDUNDANT)
+    sided = one_sided_associations(found, table, REDUNDANT)
     determines = {(frame.columns[i], frame.columns[j]) for i, j in zip(*np.nonzero(sided >= REDUNDANT), strict=True)}
     assert determines == {
         ("town", "country"), ("code", "country"), ("town", "code"), ("code", "town"), ("x", "third"), ("third", "x"),
     }  # fmt: skip
-    assert equivalent_columns(source) == {2: 0}
+    assert equivalent_columns(table) == {2: 0}
 
 
 @pytest.mark.parametrize("shape", [pytest.param((60, 3000), marks=pytest.mark.slow), (60, 600), (12, 400)])
@@ -188,20 +188,20 @@ def test_a_fixed_column_and_the_most_complete_one_are_kept():
     x = np.random.default_rng(10).normal(size=200)
     frame = pd.DataFrame({"a": x, "b": np.exp(x), "c": -x, "z": x**2})
     frame.loc[:20, "a"] = np.nan
-    source = open_source(frame)
-    assert equivalent_columns(source) == {0: 1, 2: 1}
-    assert equivalent_columns(source, required=[2]) == {0: 2, 1: 2}
-    assert equivalent_columns(source, required=[0, 2]) == {1: 2}
-    assert equivalent_columns(source, columns=[0, 3]) == {}
+    table = open_table(frame)
+    assert equivalent_columns(table) == {0: 1, 2: 1}
+    assert equivalent_columns(table, required=[2]) == {0: 2, 1: 2}
+    assert equivalent_columns(table, required=[0, 2]) == {1: 2}
+    assert equivalent_columns(table, columns=[0, 3]) == {}
 
 
 def test_columns_with_few_common_rows_are_not_equivalent():
     x = np.random.default_rng(11).normal(size=400)
     half = np.arange(400) < 200
     frame = pd.DataFrame({"a": np.where(half, x, np.nan), "b": np.where(half & (np.arange(400) > 20), np.nan, x)})
-    source, found = found_for(frame)
+    table, found = found_for(frame)
     assert found.beyond_chance[0, 1] > EQUIVALENT
-    assert equivalent_columns(source) == {}
+    assert equivalent_columns(table) == {}
 
 
 @pytest.mark.parametrize("kind", COPY_KINDS)
@@ -216,7 +216,7 @@ def test_planted_copies_are_equivalent_in_imbalanced_sorted_repeated_and_weighte
         (pd.concat([table.X] * 3, ignore_index=True), None),
         (table.X, np.where(rare, 0.5, 1.5)),
     ):
-        source = open_source(X, weight=weight)
-        names = source.schema.names
-        same = {frozenset((names[j], names[kept])) for j, kept in equivalent_columns(source).items()}
+        opened = open_table(X, weight=weight)
+        names = opened.schema.names
+        same = {frozenset((names[j], names[kept])) for j, kept in equivalent_columns(opened).items()}
         assert same == {frozenset(pair)}

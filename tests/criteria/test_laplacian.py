@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from tests.reference import graphs as plain
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import FisherScore, LaplacianScore, fisher_score, laplacian_score
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, Graph, HeatKernel, KNearest, SameClass
@@ -134,7 +134,7 @@ def test_columns_are_read_in_groups_and_the_groups_do_not_show(monkeypatch):
     monkeypatch.setattr("tamiz.criteria.column_variation._BLOCK_VALUES", 200)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(9)])
     np.testing.assert_allclose(laplacian_score(frame, KNearest(5).build(frame)), whole, rtol=1e-12)
-    relevance = RankSelector(LaplacianScore(graph=KNearest(5))).fit(open_source(frame))
+    relevance = RankSelector(LaplacianScore(graph=KNearest(5))).fit(open_table(frame))
     np.testing.assert_allclose(1 - relevance.scores_, whole, rtol=1e-12)
 
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import LinearCoefficient, linear_coefficient
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 
@@ -166,7 +166,7 @@ def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_reported():
 def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     X, y = load_iris(return_X_y=True)
     X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)
-    schema = open_source(X, y).schema
+    schema = open_table(X, y).schema
     assert LinearCoefficient().adapt_to(schema).max_rows is None
     monkeypatch.setattr(linear_coefficient, "_MAX_VALUES", 4 * 3 * 700)
     assert LinearCoefficient(alpha=3.0).adapt_to(schema).get_params() == {

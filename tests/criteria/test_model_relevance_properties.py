@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import LinearCoefficient, TreeImportance
 from tamiz.runtime import parallel
-from tamiz.sources.views import select_rows
+from tamiz.table.views import select_rows
 
 from ..statistics.mixed_tables import make_mixed
 from .test_relevance_properties import DEGENERATE
@@ -32,8 +32,8 @@ def one_session():
         yield
 
 
-def scores_of(relevance, source):
-    return RankSelector(relevance).fit(source).scores_
+def scores_of(relevance, table):
+    return RankSelector(relevance).fit(table).scores_
 
 
 def numbers(table):
@@ -49,9 +49,9 @@ def test_integer_weights_are_repeated_rows_and_rows_of_weight_0_are_not_there(re
         weight[:2] = 1
         y = table.target() if target == "classes" else numbers(table)
         repeated = np.repeat(np.arange(len(weight)), weight)
-        weighted = open_source(table.frame(), y, weight=weight.astype(float))
+        weighted = open_table(table.frame(), y, weight=weight.astype(float))
         # Rows repeated by a view keep the levels and kinds of the whole table.
-        rows = scores_of(relevance, select_rows(open_source(table.frame(), y), repeated))
+        rows = scores_of(relevance, select_rows(open_table(table.frame(), y), repeated))
         np.testing.assert_allclose(scores_of(relevance, weighted), rows, rtol=1e-6, atol=1e-7, err_msg=str(seed))
 
 
@@ -59,16 +59,16 @@ def test_the_order_of_rows_does_not_matter(relevance):
     for seed in SEEDS:
         table = make_mixed(seed)
         order = np.random.default_rng(seed).permutation(len(table.classes))
-        ours = scores_of(relevance, table.rows(order).source())
-        np.testing.assert_allclose(ours, scores_of(relevance, table.source()), rtol=1e-6, atol=1e-7)
+        ours = scores_of(relevance, table.rows(order).table())
+        np.testing.assert_allclose(ours, scores_of(relevance, table.table()), rtol=1e-6, atol=1e-7)
 
 
 def test_the_names_of_classes_do_not_matter(relevance):
     for seed in SEEDS:
         table = make_mixed(seed)
         renamed = np.random.default_rng(seed).permutation([*"abcdef"])[table.classes]
-        ours = scores_of(relevance, table.source(target=renamed))
-        np.testing.assert_allclose(ours, scores_of(relevance, table.source()), rtol=1e-6, atol=1e-7)
+        ours = scores_of(relevance, table.table(target=renamed))
+        np.testing.assert_allclose(ours, scores_of(relevance, table.table()), rtol=1e-6, atol=1e-7)
 
 
 def test_a_constant_column_and_one_of_one_value_and_missing_values_score_0_and_change_nothing(relevance):
@@ -85,9 +85,9 @@ def test_a_constant_column_and_one_of_one_value_and_missing_values_score_0_and_c
         )
         if relevance.missing == "category":
             frame = frame.drop(columns=["incomplete", "level_incomplete"])
-        scores = scores_of(relevance, open_source(frame, table.target()))
+        scores = scores_of(relevance, open_table(frame, table.target()))
         assert scores[len(table.columns()) :].tolist() == [0] * (len(frame.columns) - len(table.columns()))
-        np.testing.assert_allclose(scores[: len(table.columns())], scores_of(relevance, table.source()), rtol=1e-9)
+        np.testing.assert_allclose(scores[: len(table.columns())], scores_of(relevance, table.table()), rtol=1e-9)
 
 
 def test_equal_columns_score_equally(relevance):
@@ -95,7 +95,7 @@ def test_equal_columns_score_equally(relevance):
         table = make_mixed(seed)
         frame = table.frame()
         twice = pd.concat([frame, frame.add_suffix(" again")], axis=1)
-        scores = scores_of(relevance, open_source(twice, table.target()))
+        scores = scores_of(relevance, open_table(twice, table.target()))
         n = len(frame.columns)
         np.testing.assert_allclose(scores[:n], scores[n:], rtol=1e-7, atol=1e-9)
 
@@ -115,15 +115,15 @@ def test_scores_of_degenerate_tables_are_finite(relevance, name):
 def test_a_constant_target_gives_every_column_the_score_0(relevance):
     X = make_mixed(0).frame()
     for y in ([0.5] * len(X), ["a"] * len(X)):
-        source = select_rows(open_source(X, [*y[:-1], 1.5 if y[0] == 0.5 else "b"]), np.arange(len(X) - 1))
-        assert scores_of(relevance, source).tolist() == [0] * X.shape[1]
+        table = select_rows(open_table(X, [*y[:-1], 1.5 if y[0] == 0.5 else "b"]), np.arange(len(X) - 1))
+        assert scores_of(relevance, table).tolist() == [0] * X.shape[1]
 
 
 def test_huge_and_tiny_numbers_to_predict_are_scored_as_any_other(relevance):
     table = make_mixed(5)
-    usual = scores_of(relevance, open_source(table.frame(), numbers(table)))
+    usual = scores_of(relevance, open_table(table.frame(), numbers(table)))
     for scale in (1e-120, 1e120):
-        ours = scores_of(relevance, open_source(table.frame(), scale * numbers(table)))
+        ours = scores_of(relevance, open_table(table.frame(), scale * numbers(table)))
         np.testing.assert_allclose(ours, usual, rtol=1e-6, atol=1e-9)
 
 
@@ -137,7 +137,7 @@ def test_a_missing_value_that_predicts_the_class_is_used_where_missing_is_a_cate
             "noise": rng.normal(size=200),
         }
     )
-    scores = scores_of(relevance, open_source(frame, y))
+    scores = scores_of(relevance, open_table(frame, y))
     if relevance.missing == "category":
         assert scores[:2].min() > 5 * scores[2]
     else:

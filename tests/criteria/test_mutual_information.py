@@ -9,13 +9,13 @@ from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 from tests.reference import mutual_information as plain
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import InformationGain, MutualInformation, conditional_mutual_information, mutual_information
 from tamiz.criteria.information_estimators import Variable, digamma_table, neighbor_information
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.kernels import mutual_information as kernels
 from tamiz.runtime import parallel
-from tamiz.sources.views import select_rows
+from tamiz.table.views import select_rows
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 BITS = np.log(2)
@@ -332,7 +332,7 @@ def test_input_that_cannot_be_used_is_refused():
     with pytest.raises(
         DataError, match=r"MutualInformation counts neighbours, and no .* for sampling weights such as 'weight'"
     ):
-        RankSelector(MutualInformation()).fit(open_source(x[:, None], y, weight=[0, 1, 3.5, 1, 1, 1]))
+        RankSelector(MutualInformation()).fit(open_table(x[:, None], y, weight=[0, 1, 3.5, 1, 1, 1]))
     with pytest.raises(DataError, match="MutualInformation requires y"):
         RankSelector(MutualInformation()).fit(x[:, None])
     with pytest.raises(ValueError, match="n_neighbors must be at least 1, got 0"):
@@ -360,6 +360,6 @@ def test_whole_weights_repeat_rows_and_rows_of_weight_0_are_left_out():
 def test_a_view_of_rows_scores_as_the_table_of_those_rows():
     frame, y = pd.DataFrame(make_columns(18, n=120)), np.arange(120) % 3
     rows = np.flatnonzero(np.arange(120) % 4)
-    view = RankSelector(MutualInformation()).fit(select_rows(open_source(frame, y), rows)).scores_
+    view = RankSelector(MutualInformation()).fit(select_rows(open_table(frame, y), rows)).scores_
     table = RankSelector(MutualInformation()).fit(frame.iloc[rows].reset_index(drop=True), y[rows]).scores_
     np.testing.assert_allclose(view, table, rtol=1e-12)

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tamiz import RankSelector, open_source, show_progress, study
+from tamiz import RankSelector, open_table, show_progress, study
 from tamiz.criteria import PermutationImportance, registry
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models import permutation_losses
@@ -223,6 +223,6 @@ def test_the_rows_of_a_group_are_never_on_both_sides():
 
     groups = np.repeat(np.arange(34), 13)
     table = pd.DataFrame({"group_mean": groups + 0.5, "x": X[:, 2], "y": y, "group": groups})
-    source = open_source(table, "y", groups="group")
-    RankSelector(PermutationImportance(Watched(), cv=4)).fit(source)
+    opened = open_table(table, "y", groups="group")
+    RankSelector(PermutationImportance(Watched(), cv=4)).fit(opened)
     assert sum(34 - len(learned) for learned in seen) == 34

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.feature_selection import f_classif
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import (
     MDL,
     Entropy,
@@ -50,8 +50,8 @@ def coded(table, rule, weight):
     if rule is None:
         numbers = [cut(column, mdl_cuts(column, table.classes, weight)) for column in table.numbers.T]
     else:
-        source = table.source(weighted=weight is not None)
-        (points,) = source.reduce(CutPoints(source.schema.numeric, rule, source.schema.n_classes))
+        opened = table.table(weighted=weight is not None)
+        (points,) = opened.reduce(CutPoints(opened.schema.numeric, rule, opened.schema.n_classes))
         numbers = [cut(column, points.edges[j]) for j, column in enumerate(table.numbers.T)]
     return [*numbers, *table.codes.T]
 
@@ -85,13 +85,13 @@ def test_a_numeric_target_is_cut_by_the_rule_of_the_columns(rule):
     for seed in SEEDS:
         table = make_mixed(seed)
         y = np.random.default_rng(seed).normal(size=len(table.classes)) + table.classes
-        source = table.source(target=y)
-        (points,) = source.reduce(CutPoints((*source.schema.numeric, source.schema.n_columns), rule, 0))
-        target = cut(y, points.edges[source.schema.n_columns])
+        opened = table.table(target=y)
+        (points,) = opened.reduce(CutPoints((*opened.schema.numeric, opened.schema.n_columns), rule, 0))
+        target = cut(y, points.edges[opened.schema.n_columns])
         expected = [
             plain.information_gain(plain.contingency_table(column, target)) for column in coded(table, rule, None)
         ]
-        ours = RankSelector(InformationGain(discretization=rule)).fit(source).scores_
+        ours = RankSelector(InformationGain(discretization=rule)).fit(opened).scores_
         np.testing.assert_allclose(ours, expected, atol=1e-12, err_msg=f"seed {seed}")
 
 
@@ -108,7 +108,7 @@ def test_entropy_counts_present_values_or_missing_as_one_more(rule, missing, wei
             expected.append(plain.entropy(np.bincount(column[kept] + 1, weight[kept])))
         selector = RankSelector(Entropy(missing=missing, discretization=rule))
         fit = {"sample_weight": weight} if weighted else {}
-        X = open_source(table.frame(), table.target(), weight=fit.get("sample_weight"))
+        X = open_table(table.frame(), table.target(), weight=fit.get("sample_weight"))
         np.testing.assert_allclose(selector.fit(X).scores_, expected, atol=1e-12)
 
 

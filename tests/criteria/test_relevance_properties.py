@@ -58,8 +58,8 @@ pytestmark = [
 ]
 
 
-def scores_of(relevance, source):
-    return relevance.scores(gather_statistics([relevance], source.reduce, source.schema), source.schema)
+def scores_of(relevance, table):
+    return relevance.scores(gather_statistics([relevance], table.reduce, table.schema), table.schema)
 
 
 def assert_alike(ours, theirs, seed):
@@ -69,22 +69,22 @@ def assert_alike(ours, theirs, seed):
 def test_integer_weights_are_repeated_rows(relevance):
     for seed in SEEDS:
         table = make_mixed(seed)
-        weighted = scores_of(relevance, table.source(weighted=True))
-        assert_alike(weighted, scores_of(relevance, table.repeated().source()), seed)
+        weighted = scores_of(relevance, table.table(weighted=True))
+        assert_alike(weighted, scores_of(relevance, table.repeated().table()), seed)
 
 
 def test_weights_of_one_change_no_bit_but_the_last(relevance):
     for seed in SEEDS:
         table = make_mixed(seed)
         table = table._replace(weight=np.ones(len(table.classes), dtype=int))
-        assert_alike(scores_of(relevance, table.source(weighted=True)), scores_of(relevance, table.source()), seed)
+        assert_alike(scores_of(relevance, table.table(weighted=True)), scores_of(relevance, table.table()), seed)
 
 
 def test_the_order_of_rows_does_not_matter(relevance):
     for seed in SEEDS:
         table = make_mixed(seed)
         order = np.random.default_rng(seed).permutation(len(table.classes))
-        assert_alike(scores_of(relevance, table.rows(order).source()), scores_of(relevance, table.source()), seed)
+        assert_alike(scores_of(relevance, table.rows(order).table()), scores_of(relevance, table.table()), seed)
 
 
 def test_the_names_of_levels_do_not_matter(relevance):
@@ -94,9 +94,9 @@ def test_the_names_of_levels_do_not_matter(relevance):
         # Other codes are other names: a permutation of them, and new ones in the same order.
         permuted = np.where(table.codes < 0, -1, rng.permutation(20)[table.codes])
         shifted = np.where(table.codes < 0, -1, 2 * table.codes + 3)
-        expected = scores_of(relevance, table.source())
+        expected = scores_of(relevance, table.table())
         for codes in (permuted, shifted):
-            assert_alike(scores_of(relevance, table._replace(codes=codes).source()), expected, seed)
+            assert_alike(scores_of(relevance, table._replace(codes=codes).table()), expected, seed)
 
 
 def test_the_names_of_classes_do_not_matter(relevance):
@@ -105,8 +105,8 @@ def test_the_names_of_classes_do_not_matter(relevance):
     for seed in SEEDS:
         table = make_mixed(seed)
         renamed = np.random.default_rng(seed).permutation([*"abcdef"])[table.classes]
-        ours = scores_of(relevance, table.source(target=renamed))
-        assert_alike(ours, scores_of(relevance, table.source()), seed)
+        ours = scores_of(relevance, table.table(target=renamed))
+        assert_alike(ours, scores_of(relevance, table.table()), seed)
 
 
 def test_the_order_of_columns_only_moves_the_scores(relevance):
@@ -180,21 +180,21 @@ def test_scores_of_degenerate_tables_are_finite(relevance, name):
 
 def test_pieces_of_rows_give_the_scores_of_one_piece(relevance, monkeypatch):
     tables = [make_mixed(seed, n=90) for seed in range(5)]
-    whole = [scores_of(relevance, table.source(weighted=True)) for table in tables]
-    monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 7)
+    whole = [scores_of(relevance, table.table(weighted=True)) for table in tables]
+    monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 7)
     for seed, (table, expected) in enumerate(zip(tables, whole, strict=True)):
-        assert_alike(scores_of(relevance, table.source(weighted=True)), expected, seed)
+        assert_alike(scores_of(relevance, table.table(weighted=True)), expected, seed)
 
 
 def test_scores_do_not_depend_on_what_other_criteria_asked_for(relevance):
     table = make_mixed(3)
-    source = table.source()
-    known = gather_statistics([*EVERY, relevance], source.reduce, source.schema)
-    np.testing.assert_array_equal(relevance.scores(known, source.schema), scores_of(relevance, source))
+    opened = table.table()
+    known = gather_statistics([*EVERY, relevance], opened.reduce, opened.schema)
+    np.testing.assert_array_equal(relevance.scores(known, opened.schema), scores_of(relevance, opened))
 
 
 def test_scoring_leaves_the_statistics_as_they_were(relevance):
-    source = make_mixed(4).source()
-    known = gather_statistics([relevance], source.reduce, source.schema)
-    first = relevance.scores(known, source.schema)
-    np.testing.assert_array_equal(relevance.scores(known, source.schema), first)
+    table = make_mixed(4).table()
+    known = gather_statistics([relevance], table.reduce, table.schema)
+    first = relevance.scores(known, table.schema)
+    np.testing.assert_array_equal(relevance.scores(known, table.schema), first)

@@ -9,12 +9,12 @@ import pytest
 from tests.reference import relief as plain
 from tests.reference.tables import HERE, shared, weka_case
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import FisherScore, InformationGain, MultiSURF, ReliefF, row_comparison
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_target
+from tamiz.table.factory import as_table
+from tamiz.table.views import with_target
 
 from ..statistics.mixed_tables import make_mixed
 
@@ -179,8 +179,8 @@ def test_relieff_of_four_rows_by_hand():
 def test_rrelieff_of_three_rows_by_hand():
     # With two neighbours of influence 1/2 each, the sums are: targets 2, differences with the targets 1.5, differences 2.
     X = np.array([[0.0], [0.5], [1.0]])
-    source = open_source(X, [10.0, 15.0, 20.0], kinds={"target": "numeric"})
-    assert ReliefF(2).score(source) == pytest.approx([1.5 / 2 - (2 - 1.5) / (3 - 2)])
+    table = open_table(X, [10.0, 15.0, 20.0], kinds={"target": "numeric"})
+    assert ReliefF(2).score(table) == pytest.approx([1.5 / 2 - (2 - 1.5) / (3 - 2)])
 
 
 def test_multisurf_of_four_rows_by_hand():
@@ -298,8 +298,8 @@ def test_scores_do_not_depend_on_the_unit_of_a_numeric_target(relevance):
 def test_a_constant_numeric_target_scores_0():
     X = np.random.default_rng(0).random((30, 2))
     for relevance in (ReliefF(), MultiSURF()):
-        source = with_target(as_source(X, np.arange(30) / 7), np.full(30, 2.5))
-        assert relevance.score(source).tolist() == [0, 0]
+        table = with_target(as_table(X, np.arange(30) / 7), np.full(30, 2.5))
+        assert relevance.score(table).tolist() == [0, 0]
 
 
 # ---------------------------------------------------------------- parameters
@@ -338,7 +338,7 @@ def test_max_rows_reads_a_sample_of_the_rows(relevance):
 @BOTH
 def test_max_rows_is_set_by_the_cost_where_the_relevance_is_chosen_by_name(relevance, monkeypatch):
     X, y = np.random.default_rng(12).random((700, 4)), np.tile([*"ab"], 350)
-    schema = as_source(X, y).schema
+    schema = as_table(X, y).schema
     assert relevance.adapt_to(schema).max_rows is None
     monkeypatch.setattr(row_comparison, "_MAX_STUDY_DIFFERENCES", 4 * 600**2)
     assert relevance.adapt_to(schema).max_rows == 600

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification, make_regression
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.criteria import LinearCoefficient, TreeImportance
 from tamiz.criteria import linear_coefficient as linear
 from tamiz.criteria import tree_importance as trees
@@ -22,12 +22,12 @@ TABLES = {
 
 def again(relevance, X, y, n_samples=12):
     """Scores under row counts, and those of tables of repeated rows for the first four."""
-    source, n, rng = open_source(X, y), len(y), np.random.default_rng(0)
+    table, n, rng = open_table(X, y), len(y), np.random.default_rng(0)
     counts = np.array([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(n_samples)])
     with parallel.thread_session(1):
-        found = relevance.make_reweighted_scorer(source, n_samples)(counts.astype(float))
+        found = relevance.make_reweighted_scorer(table, n_samples)(counts.astype(float))
         rows = [np.repeat(np.arange(n), one) for one in counts[:4]]
-        refitted = [relevance.score(open_source(X[at], y[at])) for at in rows]
+        refitted = [relevance.score(open_table(X[at], y[at])) for at in rows]
     return found, np.array(refitted)
 
 
@@ -54,22 +54,22 @@ def test_trees_rank_columns_as_trees_of_repeated_rows_do(name):
 @pytest.mark.parametrize("relevance", [LinearCoefficient(), TreeImportance()])
 def test_a_sample_of_one_class_scores_nothing(relevance):
     X, y = load_iris(return_X_y=True)
-    scores = relevance.make_reweighted_scorer(open_source(X, y), 1)(np.repeat([1.0, 0.0], [50, 100])[None])
+    scores = relevance.make_reweighted_scorer(open_table(X, y), 1)(np.repeat([1.0, 0.0], [50, 100])[None])
     assert scores.tolist() == [[0.0] * 4]
 
 
 def test_a_sample_of_the_rows_is_what_models_read_in_every_bootstrap_sample():
     X, y = make_classification(400, 6, random_state=0)
     for relevance in (LinearCoefficient(max_rows=100), TreeImportance(max_rows=100)):
-        source = open_source(X, y)
+        table = open_table(X, y)
         with pytest.warns(UserWarning, match="100 of the 400 rows"):
-            whole = relevance.score(source)
-        np.testing.assert_allclose(relevance.make_reweighted_scorer(source, 1)(np.ones((1, 400)))[0], whole, atol=1e-4)
+            whole = relevance.score(table)
+        np.testing.assert_allclose(relevance.make_reweighted_scorer(table, 1)(np.ones((1, 400)))[0], whole, atol=1e-4)
 
 
 def test_models_that_would_take_minutes_are_not_refitted(monkeypatch):
-    source = open_source(*load_iris(return_X_y=True))
+    table = open_table(*load_iris(return_X_y=True))
     monkeypatch.setattr(linear, "_MAX_REFIT_PRODUCTS", 1e5)
     monkeypatch.setattr(trees, "_MAX_REGROWTH_SUMS", 1e5)
-    assert LinearCoefficient().make_reweighted_scorer(source, 200) is None
-    assert TreeImportance().make_reweighted_scorer(source, 200) is None
+    assert LinearCoefficient().make_reweighted_scorer(table, 200) is None
+    assert TreeImportance().make_reweighted_scorer(table, 200) is None

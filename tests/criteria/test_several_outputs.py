@@ -12,7 +12,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.utils import get_tags
 
 import tamiz
-from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz.criteria import (
     CFS,
     CIFE,
@@ -52,12 +52,12 @@ def repr_of_relevance(parameter):
     return "" if isinstance(parameter, np.ndarray) else repr(parameter)
 
 
-def of_outputs(merit, source, Y):
-    return merit.bind(source, np.random.default_rng(0), read_multioutput(Y))
+def of_outputs(merit, table, Y):
+    return merit.bind(table, np.random.default_rng(0), read_multioutput(Y))
 
 
-def of_one(merit, source):
-    return merit.bind(source, np.random.default_rng(0))
+def of_one(merit, table):
+    return merit.bind(table, np.random.default_rng(0))
 
 
 @cache
@@ -75,16 +75,16 @@ def mixed_labels(seed, missing, weighted):
     mean = Information.__new__(Information)
     for name in "crqh":
         setattr(mean, name, np.mean([getattr(one, name) for one in outputs], axis=0))
-    return open_source(table.frame(), weight=weight), Y, mean
+    return open_table(table.frame(), weight=weight), Y, mean
 
 
 @every_merit
 @pytest.mark.parametrize(("missing", "weighted"), [("distribute", False), ("category", True)])
 def test_merits_are_their_definitions_with_the_means_of_the_information(name, missing, weighted):
-    source, Y, information = mixed_labels(4, missing, weighted)
+    table, Y, information = mixed_labels(4, missing, weighted)
     masks = random_masks(np.random.default_rng(0), 15, 7)
     expected = [information.merit(name, tuple(np.flatnonzero(mask).tolist())) for mask in masks]
-    evaluator = of_outputs(MERITS[name](missing=missing), source, Y)
+    evaluator = of_outputs(MERITS[name](missing=missing), table, Y)
     np.testing.assert_allclose(evaluator.evaluate(Candidates.from_masks(masks)), expected, rtol=1e-10, atol=1e-11)
     bounds = evaluator.upper_bounds(np.ones((1, 7), dtype=bool))
     assert bounds.item() >= max(expected)
@@ -95,8 +95,8 @@ def test_merits_are_their_definitions_with_the_means_of_the_information(name, mi
 def test_linear_merits_are_the_means_of_the_merits_of_single_outputs(name, Y):
     merit = MRMR("correlation") if name == "correlation" else MERITS[name]()
     masks = Candidates.from_masks(random_masks(np.random.default_rng(0), 15, 6))
-    single = [of_one(merit, open_source(ROWS, y)).evaluate(masks) for y in Y.T]
-    found = of_outputs(merit, open_source(ROWS), Y).evaluate(masks)
+    single = [of_one(merit, open_table(ROWS, y)).evaluate(masks) for y in Y.T]
+    found = of_outputs(merit, open_table(ROWS), Y).evaluate(masks)
     np.testing.assert_allclose(found, np.mean(single, axis=0), rtol=1e-12, atol=1e-14)
 
 
@@ -104,8 +104,8 @@ def test_outputs_that_are_equal_have_the_merits_of_one_of_them():
     masks = Candidates.from_masks(random_masks(np.random.default_rng(0), 15, 6))
     twice = np.column_stack([LABELS[:, 0], LABELS[:, 0]])
     for name, merit in MERITS.items():
-        expected = of_one(merit(), open_source(ROWS, LABELS[:, 0])).evaluate(masks)
-        found = of_outputs(merit(), open_source(ROWS), twice).evaluate(masks)
+        expected = of_one(merit(), open_table(ROWS, LABELS[:, 0])).evaluate(masks)
+        found = of_outputs(merit(), open_table(ROWS), twice).evaluate(masks)
         np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
@@ -121,7 +121,7 @@ def test_outputs_that_are_equal_have_the_merits_of_one_of_them():
 def test_redundancies_are_counted_once_where_the_codes_do_not_depend_on_the_output(monkeypatch, merit, Y, n_counted):
     counted, original = set(), JointInformation.of_pairs
     monkeypatch.setattr(JointInformation, "of_pairs", lambda *args: counted.add(args[0]) or original(*args))
-    of_outputs(merit, open_source(ROWS), Y).evaluate(Candidates.from_masks(np.array([[True, True, *[False] * 4]])))
+    of_outputs(merit, open_table(ROWS), Y).evaluate(Candidates.from_masks(np.array([[True, True, *[False] * 4]])))
     assert len(counted) == n_counted
 
 
@@ -129,8 +129,8 @@ def test_groups_of_an_output_that_is_constant_in_each_of_them_count_once():
     groups = np.arange(100) // 4
     Y = np.column_stack([LABELS[groups, 0], LABELS[:, 1]])
     masks = Candidates.from_masks(random_masks(np.random.default_rng(0), 10, 6))
-    single = [of_one(CIFE(), open_source(ROWS, y, groups=groups)).evaluate(masks) for y in Y.T]
-    found = of_outputs(CIFE(), open_source(ROWS, groups=groups), Y).evaluate(masks)
+    single = [of_one(CIFE(), open_table(ROWS, y, groups=groups)).evaluate(masks) for y in Y.T]
+    found = of_outputs(CIFE(), open_table(ROWS, groups=groups), Y).evaluate(masks)
     np.testing.assert_allclose(found, np.mean(single, axis=0), rtol=1e-12, atol=1e-14)
     ranked = RankSelector(InformationGain()).fit(ROWS, Y, groups=groups)
     for scores, y in zip(ranked.scores_per_output_, Y.T, strict=True):
@@ -153,9 +153,9 @@ def test_an_exclusive_or_of_every_label_is_found():
 )
 def test_a_target_of_any_container_has_the_same_scores(given):
     expected = RankSelector(GainRatio()).fit(ROWS, LABELS)
-    np.testing.assert_array_equal(RankSelector(GainRatio()).fit(open_source(ROWS), given).scores_, expected.scores_)
+    np.testing.assert_array_equal(RankSelector(GainRatio()).fit(open_table(ROWS), given).scores_, expected.scores_)
     merit = SubsetSelector(MIM(), Forward(), n_features=2).fit(ROWS, LABELS).merit_
-    assert SubsetSelector(MIM(), Forward(), n_features=2).fit(open_source(ROWS), given).merit_ == merit
+    assert SubsetSelector(MIM(), Forward(), n_features=2).fit(open_table(ROWS), given).merit_ == merit
 
 
 def test_a_journal_is_of_one_target(tmp_path):
@@ -318,7 +318,7 @@ def test_targets_that_cannot_be_used_are_refused(selector, Y, message):
         selector.fit(ROWS, Y)
 
 
-def test_a_source_with_a_target_accepts_no_other():
+def test_a_table_with_a_target_accepts_no_other():
     for selector in (RankSelector(InformationGain()), SubsetSelector(JMI(), Forward(), n_features=1)):
-        with pytest.raises(TypeError, match="The source has its own target"):
-            selector.fit(open_source(ROWS, LABELS[:, 0]), LABELS)
+        with pytest.raises(TypeError, match="The table has its own target"):
+            selector.fit(open_table(ROWS, LABELS[:, 0]), LABELS)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import TreeImportance, tree_importance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
@@ -169,7 +169,7 @@ def test_of_more_rows_than_asked_for_so_many_are_drawn_and_it_is_reported():
 
 def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
-    schema = open_source(X, y).schema
+    schema = open_table(X, y).schema
     assert TreeImportance().adapt_to(schema).max_rows is None
     monkeypatch.setattr(tree_importance, "_MAX_VALUES", 30 * 510)
     assert TreeImportance().adapt_to(schema).max_rows == 510

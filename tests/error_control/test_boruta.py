@@ -123,7 +123,7 @@ def test_the_rough_fix_compares_medians():
 
 def test_the_trees_of_coded_columns_confirm_what_the_trees_of_tables_confirm():
     class Plain(TreeImportance):
-        def make_shadow_scorer(self, source):
+        def make_shadow_scorer(self, opened):
             return None
 
     X, y = table(n_noise=6)
@@ -149,8 +149,8 @@ def test_one_column_has_five_shadows_and_constant_columns_are_rejected():
     drawn = []
 
     class Watched(TreeImportance):
-        def make_shadow_scorer(self, source):
-            score = super().make_shadow_scorer(source)
+        def make_shadow_scorer(self, opened):
+            score = super().make_shadow_scorer(opened)
 
             def watched(columns, copied, rng):
                 drawn.append(copied.tolist())

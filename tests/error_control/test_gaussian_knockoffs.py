@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.linalg import toeplitz
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.error_control import knockoffs
 from tamiz.error_control.gaussian_copula import GaussianCopula
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
@@ -183,8 +183,8 @@ def test_knockoffs_do_not_depend_on_the_unit(unit):
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"method must be one of 'mvr', 'equicorrelated', got 'sdp'"):
         knockoffs(np.eye(3), method="sdp")
-    with pytest.raises(TypeError, match=r"got a Source; pass source\.frame\(\)"):
-        knockoffs(open_source(np.eye(3)))
+    with pytest.raises(TypeError, match=r"got a Table; pass source\.frame\(\)"):
+        knockoffs(open_table(np.eye(3)))
 
 
 def test_correlations_of_many_binary_columns_are_not_taken_for_collinearity():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.linalg import toeplitz
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.criteria import FisherScore, IndependenceTest, TreeImportance, Variance
 from tamiz.error_control import KnockoffSelector
 from tamiz.error_control.lasso_coefficient import LassoCoefficient
@@ -57,8 +57,8 @@ def test_classes_and_mixed_columns():
 def test_a_column_and_its_knockoff_have_random_places():
     # A relevance that prefers earlier columns favours neither.
     class First(TreeImportance):
-        def score(self, source):
-            return -np.arange(source.schema.n_columns, dtype=float)
+        def score(self, table):
+            return -np.arange(table.schema.n_columns, dtype=float)
 
     X, y, _ = regression(0, n=100, p=60, n_relevant=0)
     with warnings.catch_warnings():
@@ -152,9 +152,9 @@ def test_checks_find_rows_that_no_normal_distribution_has():
 @pytest.mark.filterwarnings("ignore:.*No column is selected")
 def test_checks_report_groups_and_few_rows():
     X, y, _ = regression(6, n=30)
-    source = open_source(X, y, groups=np.arange(30) % 5)
+    table = open_table(X, y, groups=np.arange(30) % 5)
     with pytest.warns(TamizWarning, match="may exceed its bound") as found:
-        selector = KnockoffSelector(random_state=0).fit(source)
+        selector = KnockoffSelector(random_state=0).fit(table)
     checks = {check.name: check for check in selector.checks_}
     assert (checks["rows"].passed, checks["independence"].passed) == (False, False)
     assert checks["rows"].value == pytest.approx(30 / 40)
@@ -193,7 +193,7 @@ def test_bad_parameters_are_refused(message):
 def test_weights_and_tables_without_a_target_are_refused():
     X, y, _ = regression(0, n=30, p=5, n_relevant=2)
     with pytest.raises(DataError, match=r"does not support row weights \('weight'\).* Repeat the rows"):
-        KnockoffSelector().fit(open_source(X, y, weight=np.ones(30)))
+        KnockoffSelector().fit(open_table(X, y, weight=np.ones(30)))
     with pytest.raises(DataError, match="requires y to be passed"):
         KnockoffSelector().fit(X)
 

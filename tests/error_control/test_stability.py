@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.feature_selection import SelectKBest
 
-from tamiz import RankSelector, SubsetSelector, load, open_source, save
+from tamiz import RankSelector, SubsetSelector, load, open_table, save
 from tamiz.criteria import CFS, FisherScore, GainRatio, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.column_scores import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
@@ -13,7 +13,7 @@ from tamiz.error_control.half_samples import RelevanceHalves, draw_half_pairs, s
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
-from tamiz.sources.views import select_rows
+from tamiz.table.views import select_rows
 
 from .test_boruta import table
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* are nearly copies")
 
 def pairs_of(y, n_pairs=20, **options):
     X = np.random.default_rng(0).normal(size=(len(y), 2))
-    return np.array(list(draw_half_pairs(open_source(X, y, **options), n_pairs, np.random.default_rng(0))))
+    return np.array(list(draw_half_pairs(open_table(X, y, **options), n_pairs, np.random.default_rng(0))))
 
 
 def test_halves_are_disjoint_and_equal_and_each_row_is_in_one_as_often_as_another():
@@ -58,11 +58,11 @@ def test_equal_scores_in_the_last_places_are_chosen_at_random():
 @pytest.mark.parametrize("relevance", [InformationGain(), GainRatio(), InformationGain(missing="category")], ids=repr)
 def test_weighted_halves_have_the_scores_of_their_rows(relevance):
     X, y = table(120)
-    source = open_source(X, y)
-    halves = RelevanceHalves(relevance, source, 2)
+    opened = open_table(X, y)
+    halves = RelevanceHalves(relevance, opened, 2)
     assert halves._scorers.names
-    mask = next(draw_half_pairs(source, 1, np.random.default_rng(0)))
-    expected = [score_columns(relevance, select_rows(source, np.flatnonzero(half))).scores for half in mask]
+    mask = next(draw_half_pairs(opened, 1, np.random.default_rng(0)))
+    expected = [score_columns(relevance, select_rows(opened, np.flatnonzero(half))).scores for half in mask]
     np.testing.assert_allclose(halves._scorers.scores(mask.astype(float))[:, 0], expected, rtol=1e-9, atol=1e-12)
 
 
@@ -152,9 +152,9 @@ def test_constant_columns_are_never_selected():
 
 
 def test_row_weights_are_refused():
-    source = open_source(np.eye(30), [*"ab"] * 15, weight=np.ones(30))
+    table = open_table(np.eye(30), [*"ab"] * 15, weight=np.ones(30))
     with pytest.raises(DataError, match=r"does not support row weights \('weight'\).* Repeat the rows"):
-        StabilitySelector(FisherScore(), n_features=2).fit(source)
+        StabilitySelector(FisherScore(), n_features=2).fit(table)
 
 
 def test_the_result_does_not_depend_on_threads_and_is_the_same_after_loading(tmp_path):

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 from tests.reference import graphs as plain
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import (
     Binary,
@@ -114,15 +114,15 @@ def test_neighbours_within_the_class_are_of_the_class():
         np.testing.assert_array_equal(graph.adjacency.toarray()[np.ix_(y == c, y == c)] > 0, alone > 0)
 
 
-def test_classes_come_from_a_source_too():
+def test_classes_come_from_a_table_too():
     iris = load_iris(as_frame=True)
-    source = open_source(iris.data, iris.target)
-    from_source = KNearest(4, within_class=True).build(source)
+    table = open_table(iris.data, iris.target)
+    from_table = KNearest(4, within_class=True).build(table)
     np.testing.assert_array_equal(
-        from_source.adjacency.toarray(),
+        from_table.adjacency.toarray(),
         KNearest(4, within_class=True).build(iris.data, iris.target).adjacency.toarray(),
     )
-    np.testing.assert_array_equal(SameClass().build(source).degrees, np.ones(150))
+    np.testing.assert_array_equal(SameClass().build(table).degrees, np.ones(150))
 
 
 @pytest.mark.parametrize("weight", [None, Binary(), HeatKernel(2.0)], ids=["share", "binary", "heat"])
@@ -231,16 +231,16 @@ def test_sparse_rows_make_the_same_graph():
         ),
         (lambda X: KNearest(5, weight="binary").needs_classes, r"^weight must be a Weight, .*, got 'binary'\.$"),
         (
-            lambda X: SameClass().build(open_source(X, ["a", "b"] * 30), ["a", "b"] * 30),
-            r"^A source has its own target and weights: pass them to open_source",
+            lambda X: SameClass().build(open_table(X, ["a", "b"] * 30), ["a", "b"] * 30),
+            r"^A Table has its own target and weights: pass them to open_table",
         ),
         (
-            lambda X: SameClass().build(open_source(X)),
-            r"^SameClass joins rows of one class; open the source with a target of classes\.$",
+            lambda X: SameClass().build(open_table(X)),
+            r"^SameClass joins rows of one class; open the table with a target of classes\.$",
         ),
         (
-            lambda X: SameClass().build(open_source(pd.DataFrame(X, columns=["a b", "c", "d"]), "a b")),
-            r"^SameClass joins rows of one class; open the source with a target of classes: 'a b' is read as numeric\. "
+            lambda X: SameClass().build(open_table(pd.DataFrame(X, columns=["a b", "c", "d"]), "a b")),
+            r"^SameClass joins rows of one class; open the table with a target of classes: 'a b' is read as numeric\. "
             r"Pass kinds=\{'a b': 'categorical'\} or, on the command line, --kinds 'a b=categorical'\.$",
         ),
         (
@@ -438,8 +438,8 @@ def test_rows_are_named_by_their_numbers_in_the_users_table():
     target[[2, 7, 30]] = None
     X[50] += 1000.0
     with pytest.warns(TamizWarning, match=r"2 components of 56 and 1 rows; row 50 has no edges\.$"):
-        graph = Radius(100.0).build(open_source(X, target))
+        graph = Radius(100.0).build(open_table(X, target))
     assert graph.components.describe() == "2 components of 56 and 1 rows; row 47 has no edges"
     X[50] = 0.0
     with pytest.raises(DataError, match=r"^Row 50 has only zeros and so no direction"):
-        KNearest(5, metric="cosine").build(open_source(X, target))
+        KNearest(5, metric="cosine").build(open_table(X, target))

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
+from tamiz.table.schema import Schema
 
 
 class Presence(StatisticRelevance):

@@ -24,11 +24,11 @@ print(json.dumps({"status": run.returncode, "peak": peak, "out": run.stdout, "er
 PCA_OF = """
 import sys, warnings
 import numpy as np
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.reduction import PCA
 
 warnings.simplefilter("ignore")
-pca = PCA(2).fit(open_source(sys.argv[1], "y", memory=int(sys.argv[2])))
+pca = PCA(2).fit(open_table(sys.argv[1], "y", memory=int(sys.argv[2])))
 print(np.array2string(pca.explained_variance_, floatmode="unique"))
 """
 

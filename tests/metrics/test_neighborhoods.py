@@ -8,7 +8,7 @@ from sklearn.manifold import trustworthiness as theirs
 from tests.metrics.example_maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 
-from tamiz import metrics, open_source
+from tamiz import metrics, open_table
 from tamiz.exceptions import DataError
 from tamiz.metrics import (
     continuity,
@@ -197,12 +197,12 @@ def test_coordinates_that_do_not_match_the_rows_are_refused(function):
 
 def test_weights_are_refused():
     X, Y = scattered(20)
-    source = open_source(pd.DataFrame(X).assign(w=1.0), weight="w")
+    table = open_table(pd.DataFrame(X).assign(w=1.0), weight="w")
     with pytest.raises(
         DataError,
-        match=r"^Map quality is not defined for weighted rows, and the source has the weights 'w'; open it without",
+        match=r"^Map quality is not defined for weighted rows, and the table has the weights 'w'; open it without",
     ):
-        trustworthiness(source, Y)
+        trustworthiness(table, Y)
 
 
 def test_labels_that_do_not_fit_are_refused():

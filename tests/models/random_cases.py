@@ -7,18 +7,18 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
 from tamiz.criteria import CrossValidated
-from tamiz.sources.factory import as_source
-from tamiz.sources.table import to_row_numbers
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.encoded_table import to_row_numbers
+from tamiz.table.factory import as_table
 
 
 def evaluator_of(X, y, estimator, cv=5, scoring=None, weight=None, groups=None, encode=False, seed=0):
     """Return the evaluator of a wrapper on a table; a number of folds makes those of scikit-learn, in the order of the rows."""
-    source = as_source(X, y, weight, groups=groups)
+    table = as_table(X, y, weight, groups=groups)
     if type(cv) is int and cv > 1 and groups is None and isinstance(estimator, BaseEstimator):
         cv = StratifiedKFold(cv) if is_classifier(estimator) else KFold(cv)
     merit = CrossValidated(estimator, cv=cv, scoring=scoring, encode=encode)
-    return merit.bind(source, np.random.default_rng(seed))
+    return merit.bind(table, np.random.default_rng(seed))
 
 
 def drawn_folds(rng, estimator, y):

@@ -17,13 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tamiz import MixedNB, RankSelector, SubsetSelector, load, open_source, save, study
+from tamiz import MixedNB, RankSelector, SubsetSelector, load, open_table, save, study
 from tamiz.criteria import CrossValidated, PermutationImportance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.refits import RefitBackend
 from tamiz.search import Exhaustive, Forward
-from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.views import select_rows
 
 from .error_checks import refused, scored
 from .random_cases import evaluator_of
@@ -328,20 +328,20 @@ def test_listed_folds_count_the_rows_of_the_users_table():
     kept = ~np.isnan(y)
     folds = [(np.arange(0, 150, 2), np.arange(1, 150, 2)), (np.arange(1, 150, 2), np.arange(0, 150, 2))]
     among = [tuple(np.searchsorted(np.flatnonzero(kept), rows[kept[rows]]) for rows in fold) for fold in folds]
-    source = open_source(X, y)
+    table = open_table(X, y)
     model = DecisionTreeRegressor(random_state=0)
     merit = CrossValidated(model, cv=folds)
-    found = merit.bind(source, np.random.default_rng(0))
+    found = merit.bind(table, np.random.default_rng(0))
     expected = evaluator_of(X[kept], y[kept], model, cv=among)
     everything = Candidates.from_masks(np.ones(4, dtype=bool))
     np.testing.assert_array_equal(found.evaluate(everything), expected.evaluate(everything))
 
 
 def test_listed_folds_may_contain_rows_that_a_view_excludes():
-    source = open_source(X, Y)
+    table = open_table(X, Y)
     mask = np.arange(150) % 2 == 0
     folds = [(np.flatnonzero(mask), np.flatnonzero(~mask)), (~mask, mask)]
-    part = select_rows(source, np.setdiff1d(np.arange(0, 120), [3, 77]))
+    part = select_rows(table, np.setdiff1d(np.arange(0, 120), [3, 77]))
     merit = CrossValidated(TREE, cv=folds)
     task = merit.bind(part, np.random.default_rng(0)).task
     shown = part.row_numbers

@@ -14,12 +14,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from tests.assessment.tables import signal
 
-from tamiz import MixedNB, RankSelector, SubsetSelector, open_source, selection_report
+from tamiz import MixedNB, RankSelector, SubsetSelector, open_table, selection_report
 from tamiz.criteria import CrossValidated, FisherScore
 from tamiz.models.folds import make_folds
 from tamiz.search import Exhaustive
-from tamiz.sources import split_dates
-from tamiz.sources.views import select_columns, select_rows, with_target
+from tamiz.table import split_dates
+from tamiz.table.views import select_columns, select_rows, with_target
 
 ALL = RankSelector(FisherScore(), n_features=4)
 
@@ -37,7 +37,7 @@ def beside(X, y, predictor, scoring):
     """The report's honest scores, and those of scikit-learn on the same folds."""
     report = selection_report(ALL, X, y, model=predictor, scoring=scoring, n_splits=4, n_permutations=0)
     seed = np.random.default_rng(0).integers(0, 2**31, 2).tolist()[0]
-    cv = [(fold.train, fold.test) for fold in make_folds(open_source(X, y), 4, seed).splits]
+    cv = [(fold.train, fold.test) for fold in make_folds(open_table(X, y), 4, seed).splits]
     return report.nested.values.tolist(), cross_val_score(predictor, X, y, scoring=scoring, cv=cv).tolist()
 
 
@@ -118,23 +118,23 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("y", GIVEN.values(), ids=GIVEN)
-def test_a_source_hands_on_the_labels_that_scikit_learn_sees(y):
+def test_a_table_hands_on_the_labels_that_scikit_learn_sees(y):
     X = np.random.default_rng(0).normal(size=(40, 2)) + 9 * HALVES[:, None]
     known = LogisticRegression().fit(X, y).classes_
-    source = open_source(X, y)
-    fitted = MixedNB().fit(source)
-    for found in (fitted.classes_, np.unique(source.target_values()), np.unique(fitted.predict(source))):
+    table = open_table(X, y)
+    fitted = MixedNB().fit(table)
+    for found in (fitted.classes_, np.unique(table.target_values()), np.unique(fitted.predict(table))):
         assert found.dtype == known.dtype
         assert found.tolist() == known.tolist()
         assert list(map(type, found.tolist())) == list(map(type, known.tolist()))
-    assert fitted.predict(source).tolist() == MixedNB().fit(X, y).predict(X).tolist() == np.asarray(y).tolist()
+    assert fitted.predict(table).tolist() == MixedNB().fit(X, y).predict(X).tolist() == np.asarray(y).tolist()
 
 
 @pytest.mark.parametrize("name", ["polars' int16", "pandas' integers", "categories of integers", "booleans"])
 def test_labels_of_a_column_by_name_are_those_of_the_values_beside_the_table(name):
     X, y = np.random.default_rng(0).normal(size=(40, 2)), GIVEN[name]
     library = pl if isinstance(y, pl.Series) else pd
-    beside, among = open_source(X, y), open_source(library.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}), "y")
+    beside, among = open_table(X, y), open_table(library.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}), "y")
     assert among.class_labels.dtype == beside.class_labels.dtype
     assert among.class_labels.tolist() == beside.class_labels.tolist()
 
@@ -148,21 +148,21 @@ def test_rows_without_a_label_do_not_change_the_type_of_the_others():
         (np.array(["1", None, "2", "1", "2", "1"], dtype=object), ["1", "2"]),
         ([1, None, 2, 1, 1, 1], [1, 2]),
     ]:
-        found = open_source(X, y).class_labels.tolist()
+        found = open_table(X, y).class_labels.tolist()
         assert (found, list(map(type, found))) == (labels, list(map(type, labels)))
 
 
 def test_objects_of_several_types_are_text():
-    source = open_source(np.arange(8.0)[:, None], np.array([1, "a"] * 4, dtype=object))
-    assert source.class_labels.tolist() == ["1", "a"]
+    table = open_table(np.arange(8.0)[:, None], np.array([1, "a"] * 4, dtype=object))
+    assert table.class_labels.tolist() == ["1", "a"]
 
 
 def test_numbers_declared_as_classes_keep_their_type():
-    source = open_source(
+    table = open_table(
         np.arange(8.0)[:, None], np.array([1.0, 2.5] * 4, dtype=np.float32), kinds={"target": "categorical"}
     )
-    assert source.class_labels.tolist() == [1.0, 2.5]
-    assert source.class_labels.dtype == np.float32
+    assert table.class_labels.tolist() == [1.0, 2.5]
+    assert table.class_labels.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_numbers_declared_as_classes_keep_their_type():
 def test_labels_of_separated_values_are_what_the_column_reads_as(written, labels, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,y\n" + "".join(f"{k},{written[k % 2]}\n" for k in range(20)))
-    found = open_source(path, "y", kinds={"y": "categorical"}).class_labels.tolist()
+    found = open_table(path, "y", kinds={"y": "categorical"}).class_labels.tolist()
     assert (found, list(map(type, found))) == (labels, list(map(type, labels)))
 
 
@@ -190,7 +190,7 @@ def test_labels_of_separated_values_are_what_the_column_reads_as(written, labels
 def test_labels_of_parquet_have_the_type_of_the_column(y, tmp_path):
     path = tmp_path / "table.parquet"
     pd.DataFrame({"a": np.arange(40.0), "y": y[HALVES]}).to_parquet(path)
-    found = open_source(path, "y").class_labels
+    found = open_table(path, "y").class_labels
     assert found.dtype.kind == y.dtype.kind
     assert found.tolist() == y.tolist()
 
@@ -199,23 +199,23 @@ def test_nominal_labels_of_arff_are_text(tmp_path):
     path = tmp_path / "table.arff"
     rows = "".join(f"{k},{k % 2}\n" for k in range(8))
     path.write_text("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n" + rows)
-    assert open_source(path, "y").class_labels.tolist() == ["0", "1"]
+    assert open_table(path, "y").class_labels.tolist() == ["0", "1"]
 
 
 def test_parts_of_dates_and_other_columns_keep_the_labels():
     frame = pd.DataFrame({"day": pd.date_range("2024-01-30", periods=40), "y": np.array(["1", "2"])[HALVES]})
-    source = open_source(frame, "y")
-    for seen in (split_dates(source), select_columns(split_dates(source), [1])):
+    table = open_table(frame, "y")
+    for seen in (split_dates(table), select_columns(split_dates(table), [1])):
         assert seen.target_values().tolist() == frame["y"].tolist()
 
 
 def test_labels_follow_rows_and_shuffled_targets():
     X, y = rare([3, 7], n=20)
-    source = open_source(X, y)
-    assert source.target_values().tolist() == y.tolist()
-    assert select_rows(source, np.arange(5, 9)).target_values().tolist() == y[5:9].tolist()
-    assert with_target(source, np.zeros(20, dtype=np.int32)).target_values().tolist() == [3] * 20
-    assert open_source(X, X[:, 0]).target_values().tolist() == X[:, 0].tolist()
+    table = open_table(X, y)
+    assert table.target_values().tolist() == y.tolist()
+    assert select_rows(table, np.arange(5, 9)).target_values().tolist() == y[5:9].tolist()
+    assert with_target(table, np.zeros(20, dtype=np.int32)).target_values().tolist() == [3] * 20
+    assert open_table(X, X[:, 0]).target_values().tolist() == X[:, 0].tolist()
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.sources.encoding import Encoding
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.encoding import Encoding
+from tamiz.table.factory import as_table
+from tamiz.table.views import select_rows
 
 from .random_cases import evaluator_of
 
@@ -72,7 +72,7 @@ def test_points_are_what_the_rows_learned_from_make_of_them(weighted):
     frame, y = table()
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
     folds = halves(len(y))
-    points = EncodedMatrix(as_source(frame, y, weight if weighted else None), folds)
+    points = EncodedMatrix(as_table(frame, y, weight if weighted else None), folds)
     for fold in folds:
         train = frame.iloc[fold.train]
         for rows, found in ((fold.train, points.train_rows(fold)), (fold.test, points.test_rows(fold))):
@@ -81,9 +81,9 @@ def test_points_are_what_the_rows_learned_from_make_of_them(weighted):
 
 def test_points_are_those_of_the_encoding_that_maps_use():
     frame, y = table()
-    source, folds = as_source(frame, y), halves(len(y))
-    points = EncodedMatrix(source, folds)
-    view = select_rows(source, folds[0].train)
+    opened, folds = as_table(frame, y), halves(len(y))
+    points = EncodedMatrix(opened, folds)
+    view = select_rows(opened, folds[0].train)
     encoding = Encoding.fit(view, standardize=True)
     expected = np.concatenate([encoding.transform(block) for block in view.blocks()])
     np.testing.assert_allclose(points.train_rows(folds[0]), expected, atol=1e-12)
@@ -93,7 +93,7 @@ def test_a_level_that_a_fold_does_not_learn_of_is_0_in_all_its_rows():
     frame, y = table()
     frame["town"] = pd.Categorical(["ash"] * 30 + ["birch"] * 30)
     folds = halves(len(y))
-    points = EncodedMatrix(as_source(frame, y), folds)
+    points = EncodedMatrix(as_table(frame, y), folds)
     ash, birch = points.coordinates[2].tolist()
     assert not points.train_rows(folds[0])[:, birch].any()
     assert not points.test_rows(folds[0])[:, birch].any()
@@ -105,7 +105,7 @@ def test_a_column_without_a_value_to_learn_from_is_0_in_all_its_rows():
     frame, y = table()
     frame.loc[:29, "b"] = np.nan
     folds = halves(len(y))
-    points = EncodedMatrix(as_source(frame, y), folds)
+    points = EncodedMatrix(as_table(frame, y), folds)
     (at,) = points.coordinates[3].tolist()
     assert not points.train_rows(folds[0])[:, at].any()
     assert not points.test_rows(folds[0])[:, at].any()
@@ -116,13 +116,13 @@ def test_a_column_of_one_value_is_0_and_not_what_rounding_left_of_it():
     frame, y = table()
     frame["b"] = np.where(np.arange(len(y)) < 30, 0.1, 7.0)
     folds = halves(len(y))
-    points = EncodedMatrix(as_source(frame, y), folds)
+    points = EncodedMatrix(as_table(frame, y), folds)
     assert not points.train_rows(folds[0])[:, points.coordinates[3]].any()
 
 
 def test_sets_of_columns_are_sets_of_their_coordinates():
     frame, y = table()
-    points = EncodedMatrix(as_source(frame, y), halves(len(y)))
+    points = EncodedMatrix(as_table(frame, y), halves(len(y)))
     # Numbers come first: a, b, then the levels of job and town.
     assert [own.tolist() for own in points.coordinates] == [[2, 3, 4], [0], [5, 6], [1]]
     parent = np.array([True, False, False, True])
@@ -136,9 +136,9 @@ def test_sets_of_columns_are_sets_of_their_coordinates():
 def test_some_coordinates_are_those_of_all():
     frame, y = table()
     folds = halves(len(y))
-    source = as_source(frame, y)
+    opened = as_table(frame, y)
     at = np.array([4, 0, 5])
-    for points in (EncodedMatrix(source, folds), EncodedMatrix(as_source(frame[["a", "b"]].to_numpy(), y), (), "none")):
+    for points in (EncodedMatrix(opened, folds), EncodedMatrix(as_table(frame[["a", "b"]].to_numpy(), y), (), "none")):
         chosen = at[at < points.n_coordinates]
         np.testing.assert_array_equal(points.train_rows(folds[0], chosen), points.train_rows(folds[0])[:, chosen])
         np.testing.assert_array_equal(points.test_rows(folds[1], chosen), points.test_rows(folds[1])[:, chosen])
@@ -148,8 +148,8 @@ def test_points_are_copies():
     frame, y = table()
     folds = halves(len(y))
     for points in (
-        EncodedMatrix(as_source(frame, y), folds),
-        EncodedMatrix(as_source(np.ones((60, 2)) * np.arange(60)[:, None], y), (), "none"),
+        EncodedMatrix(as_table(frame, y), folds),
+        EncodedMatrix(as_table(np.ones((60, 2)) * np.arange(60)[:, None], y), (), "none"),
     ):
         before = points.train_rows(folds[0])
         points.train_rows(folds[0])[:] = -1.0
@@ -208,9 +208,9 @@ def test_a_table_with_text_is_encoded_for_an_estimator_that_accepts_none(estimat
 
 def test_tables_of_numbers_and_pipelines_are_not_encoded():
     frame, y = table()
-    numbers = as_source(frame[["b"]], y).schema
+    numbers = as_table(frame[["b"]], y).schema
     assert CrossValidated(LogisticRegression()).model(numbers).encoding == "none"
-    mixed = as_source(frame, y).schema
+    mixed = as_table(frame, y).schema
     assert CrossValidated(make_pipeline(StandardScaler(), LogisticRegression())).model(mixed).encoding == "none"
     assert CrossValidated(HistGradientBoostingClassifier()).model(mixed).encoding == "none"
     with pytest.raises(DataError, match="contains text, and LogisticRegression accepts only numbers: pass encode=True"):
@@ -239,7 +239,7 @@ def test_folds_may_repeat_rows():
     rows = np.sort(np.random.default_rng(0).integers(0, 60, 60))
     fold = Fold(rows, np.setdiff1d(np.arange(60), rows))
     numbers = frame[["b"]].to_numpy()
-    points = EncodedMatrix(as_source(numbers, y), [fold])
+    points = EncodedMatrix(as_table(numbers, y), [fold])
     scaler = StandardScaler().fit(numbers[rows])
     # A spread about the mean is divided by one row less.
     expected = scaler.transform(numbers[fold.test]) * np.sqrt((len(rows) - 1) / len(rows))
@@ -248,7 +248,7 @@ def test_folds_may_repeat_rows():
 
 def test_text_that_writes_numbers_is_these_numbers():
     frame = pd.DataFrame({"size": pd.Categorical(["10", "2", None, "10"]), "on": [True, False, True, True]})
-    points = EncodedMatrix(as_source(frame, np.array([0, 1, 0, 1])), (), "none")
+    points = EncodedMatrix(as_table(frame, np.array([0, 1, 0, 1])), (), "none")
     fold = Fold(np.arange(4), np.arange(4))
     np.testing.assert_array_equal(points.train_rows(fold), [[10.0, 1.0], [2.0, 0.0], [np.nan, 1.0], [10.0, 1.0]])
 
@@ -257,9 +257,9 @@ def test_points_that_do_not_fit_into_memory_are_refused(monkeypatch):
     frame, y = table()
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="An encoded matrix of 60 rows and 7 coordinates needs"):
-        EncodedMatrix(as_source(frame, y), halves(60))
+        EncodedMatrix(as_table(frame, y), halves(60))
     with pytest.raises(MemoryError, match="A matrix of 60 rows and 2 columns"):
-        EncodedMatrix(as_source(frame[["a", "b"]], y), (), "none")
+        EncodedMatrix(as_table(frame[["a", "b"]], y), (), "none")
 
 
 def test_text_as_it_is_has_no_numbers():
@@ -272,8 +272,8 @@ def test_text_as_it_is_has_no_numbers():
 
 def test_indicators_are_numbers_before_a_column_for_each_level_with_missing_values_as_nan():
     frame = pd.DataFrame({"kind": ["v", None, "u", "v"], "a": [1.0, 2.0, np.nan, 4.0]})
-    source = as_source(frame, np.array([0, 1, 0, 1]))
-    points = EncodedMatrix(source, folds := halves(4), "indicators")
+    table = as_table(frame, np.array([0, 1, 0, 1]))
+    points = EncodedMatrix(table, folds := halves(4), "indicators")
     assert [own.tolist() for own in points.coordinates] == [[1, 2], [0]]
     expected = np.array([[1, 0, 1], [2, np.nan, np.nan], [np.nan, 1, 0], [4, 0, 1]])
     for fold in folds:

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.models.folds import Fold, Folds, make_folds
 
 N = 60
 
 
 def opened(y, **roles):
-    return open_source(np.random.default_rng(0).normal(size=(len(y), 2)), y, **roles)
+    return open_table(np.random.default_rng(0).normal(size=(len(y), 2)), y, **roles)
 
 
 def classes(*sizes):
@@ -46,8 +46,8 @@ def test_folds_of_numbers_are_drawn():
 
 
 def test_the_same_seed_makes_the_same_folds_and_another_others():
-    source = opened(classes(30, 30))
-    one, again, other = (make_folds(source, 5, seed) for seed in (1, 1, 2))
+    table = opened(classes(30, 30))
+    one, again, other = (make_folds(table, 5, seed) for seed in (1, 1, 2))
     assert all(np.array_equal(a.test, b.test) for a, b in zip(one.splits, again.splits, strict=True))
     assert not all(np.array_equal(a.test, b.test) for a, b in zip(one.splits, other.splits, strict=True))
 

@@ -16,7 +16,7 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models.mixed_nb import MixedNB
 from tamiz.search import Exhaustive, Forward
-from tamiz.sources.factory import as_source
+from tamiz.table.factory import as_table
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1], 40)
@@ -81,7 +81,7 @@ def test_a_column_that_differs_by_infinite_values_alone_repeats_no_other():
 def test_fingerprints_distinguish_infinite_values_from_missing_ones():
     tables = [X, np.where(np.isinf(X), np.nan, X), np.where(np.isinf(X), -X, X)]
     for frame in (np.asarray, pd.DataFrame):
-        assert len({as_source(frame(table), Y, allow_infinite=True).fingerprint() for table in tables}) == 3
+        assert len({as_table(frame(table), Y, allow_infinite=True).fingerprint() for table in tables}) == 3
 
 
 @pytest.mark.parametrize(

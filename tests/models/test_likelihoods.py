@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.models.named_models import resolve_models
 from tamiz.models.refits import choose_backend
 from tamiz.models.score_functions import _roc_area, likelihood_scorer
@@ -68,9 +68,9 @@ def test_naive_bayes_on_mixed_columns_has_the_area_of_its_refits_without_refits_
     frame = frame.mask(rng.random(frame.shape) < 0.1)
     frame["y"] = np.where(rng.random(150) < 0.4, "yes", "no")
     frame["w"] = rng.lognormal(size=150) if weighted else 1.0
-    source = open_source(frame, "y", weight="w")
-    model = resolve_models(["naive_bayes"], source.schema)[0]["naive_bayes"]
-    task = make_task(model, source, cv=3, scoring=resolve_scoring("roc_auc", has_classes=True), seed=0)
+    table = open_table(frame, "y", weight="w")
+    model = resolve_models(["naive_bayes"], table.schema)[0]["naive_bayes"]
+    task = make_task(model, table, cv=3, scoring=resolve_scoring("roc_auc", has_classes=True), seed=0)
     backend = choose_backend(task)[0]
     score = likelihood_scorer(task)
     for columns in ([2], [3], [0, 2], [2, 3], [0, 1, 2, 3]):

@@ -11,14 +11,14 @@ from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, f
 from tests.reference.naive_bayes import log_shares
 from tests.reference.tables import shared
 
-from tamiz import MixedNB, SubsetSelector, open_source
+from tamiz import MixedNB, SubsetSelector, open_table
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models import mixed_nb, score_functions
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Exhaustive
-from tamiz.sources.views import select_columns, select_rows, target_array
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.views import select_columns, select_rows, target_array
 
 # The outlook and the humidity of 14 days, and whether one plays: Weka's weather.nominal.
 WEATHER = """sunny high no;sunny high no;overcast high yes;rainy high yes;rainy normal yes;rainy normal no;overcast normal yes
@@ -55,19 +55,19 @@ def test_every_row_gets_the_probabilities_of_the_plain_version(seed, weighted):
     # One row of the last class only, and none of it in the rows learned from on even seeds.
     y[np.flatnonzero(y == 2)[seed % 2 :]] = 0
     weight = np.random.default_rng(9).integers(1, 4, len(y)) / 2 if weighted else np.ones(len(y))
-    source = open_source(frame, y, weight=weight if weighted else None)
+    table = open_table(frame, y, weight=weight if weighted else None)
     numbers = frame[["a", "b", "same"]].to_numpy(float)
     codes = np.column_stack([frame["colour"].cat.codes, frame["flag"].astype(int)])
-    model = MixedNB().fit(source)
-    found = model.predict_proba(source)
+    model = MixedNB().fit(table)
+    found = model.predict_proba(table)
     # Sampling weights sum to their effective size.
     weight = weight * weight.sum() / (weight @ weight)
     for row in range(len(y)):
-        classes, told = log_shares(numbers, codes, [4, 2], target_array(source), weight, numbers[row], codes[row])
+        classes, told = log_shares(numbers, codes, [4, 2], target_array(table), weight, numbers[row], codes[row])
         share = np.exp(told - told.max())
         assert model.classes_.tolist() == classes
         np.testing.assert_allclose(found[row], share / share.sum(), rtol=1e-9, atol=1e-12)
-    assert model.predict(source).tolist() == model.classes_[found.argmax(axis=1)].tolist()
+    assert model.predict(table).tolist() == model.classes_[found.argmax(axis=1)].tolist()
 
 
 def test_on_numbers_without_missing_values_it_is_gaussian():
@@ -132,7 +132,7 @@ def test_partial_fit_in_batches_equals_fit_on_the_whole_table(cuts, weighted):
 
 def test_partial_fit_continues_a_fitted_model():
     frame, y = mixed(9)
-    model = MixedNB().fit(frame.iloc[:40], y[:40]).partial_fit(open_source(frame.iloc[40:], y[40:]))
+    model = MixedNB().fit(frame.iloc[:40], y[:40]).partial_fit(open_table(frame.iloc[40:], y[40:]))
     wanted = MixedNB().fit(frame, y).predict_proba(frame)
     np.testing.assert_allclose(model.predict_proba(frame), wanted, rtol=1e-9)
 
@@ -236,20 +236,20 @@ def test_a_target_that_cannot_be_learned_is_named():
     with pytest.raises(DataError, match="y has 1 class, 4, in all 60 rows"):
         MixedNB().fit(frame, np.full(60, 4))
     with pytest.raises(DataError, match="MixedNB predicts classes"):
-        MixedNB().fit(open_source(frame, np.random.default_rng(0).random(60)))
+        MixedNB().fit(open_table(frame, np.random.default_rng(0).random(60)))
 
 
 # Without refits.
 
 
-def views_refitted(source, columns, cv, weight):
+def views_refitted(table, columns, cv, weight):
     """The accuracy in every fold of a model fitted to a view of the table."""
-    y, scores = source.target_values(), []
+    y, scores = table.target_values(), []
     splits = StratifiedKFold(cv).split(y, y) if isinstance(cv, int) else cv.split(y, y) if hasattr(cv, "split") else cv
     for train, test in splits:
         with capture_warnings():
-            model = MixedNB().fit(select_columns(select_rows(source, np.sort(train)), columns))
-        right = model.predict(select_rows(source, np.sort(test))) == y[np.sort(test)]
+            model = MixedNB().fit(select_columns(select_rows(table, np.sort(train)), columns))
+        right = model.predict(select_rows(table, np.sort(test))) == y[np.sort(test)]
         scores.append(np.average(right, weights=None if weight is None else weight[np.sort(test)]))
     return scores
 
@@ -265,7 +265,7 @@ def test_any_draw_has_the_accuracy_of_refits_in_every_fold(seed, n_draws):
         mask[rng.integers(5)] = True
         cv, weight = drawn_folds(rng, MixedNB(), y), drawn_weight(rng, len(y))
         found = evaluator_of(frame, y, MixedNB(), cv, "accuracy", weight)
-        wanted = views_refitted(open_source(frame, y, weight=weight), np.flatnonzero(mask), cv, weight)
+        wanted = views_refitted(open_table(frame, y, weight=weight), np.flatnonzero(mask), cv, weight)
         np.testing.assert_allclose(found.fold_scores(flipped(rng, mask))[0], wanted, rtol=0, atol=1e-12)
 
 
@@ -289,7 +289,7 @@ def test_no_fold_is_ever_refitted_and_ties_are_those_of_refits(monkeypatch):
     masks = (np.arange(1, 16)[:, None] >> np.arange(4) & 1).astype(bool)
     found = evaluator_of(table, y, MixedNB(), KFold(8)).fold_scores(Candidates.from_masks(masks))
     for mask, scores in zip(masks, found, strict=True):
-        assert scores.tolist() == views_refitted(open_source(table, y), np.flatnonzero(mask), KFold(8), None)
+        assert scores.tolist() == views_refitted(open_table(table, y), np.flatnonzero(mask), KFold(8), None)
 
 
 def test_the_weather_left_one_out_through_the_selector():
@@ -309,11 +309,11 @@ IN_WEKAS_ORDER = {"weather.nominal": ["yes", "no"], "contact-lenses": ["soft", "
 @pytest.mark.parametrize("name", IN_WEKAS_ORDER)
 def test_every_set_of_categories_has_wekas_merit(name):
     weka = json.loads(shared("reference/weka.json").read_text())["datasets"][name]
-    source = open_source(shared(f"data/{name}.arff"), weka["class"])
-    y = [f"{IN_WEKAS_ORDER[name].index(label)} {label}" for label in source.target_values()]
+    table = open_table(shared(f"data/{name}.arff"), weka["class"])
+    y = [f"{IN_WEKAS_ORDER[name].index(label)} {label}" for label in table.target_values()]
     theirs = weka["wrapper_nb_loo_subset_merits"]
-    masks = np.zeros((len(theirs), source.schema.n_columns), dtype=bool)
+    masks = np.zeros((len(theirs), table.schema.n_columns), dtype=bool)
     for mask, columns in zip(masks, theirs, strict=True):
         mask[list(map(int, columns.split(",")))] = True
-    ours = evaluator_of(source.frame(), y, MixedNB(), LeaveOneOut()).evaluate(Candidates.from_masks(masks))
+    ours = evaluator_of(table.frame(), y, MixedNB(), LeaveOneOut()).evaluate(Candidates.from_masks(masks))
     np.testing.assert_allclose(ours, list(theirs.values()), rtol=0, atol=1e-9)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models.multioutput import read_multioutput
@@ -104,7 +104,7 @@ def test_weights_count_in_the_fit_and_in_the_score():
 )
 def test_a_target_of_any_container_gives_the_same(given):
     expected = fitted(ROWS, LABELS, TREE, search=Forward())
-    found = fitted(open_source(ROWS), given, TREE, search=Forward())
+    found = fitted(open_table(ROWS), given, TREE, search=Forward())
     assert found.merit_ == expected.merit_
     np.testing.assert_array_equal(found.support_, expected.support_)
 
@@ -116,9 +116,9 @@ def test_named_models_predict_several_targets(name):
 
 
 def folds_of(X, Y, groups=None):
-    source = open_source(X, groups=groups)
+    table = open_table(X, groups=groups)
     merit = CrossValidated(LinearRegression(), cv=5)
-    return merit.bind(source, np.random.default_rng(0), outputs=read_multioutput(Y)).task.folds
+    return merit.bind(table, np.random.default_rng(0), outputs=read_multioutput(Y)).task.folds
 
 
 def test_folds_by_number_keep_copies_together_and_groups_whole():
@@ -213,6 +213,6 @@ def test_targets_that_cannot_be_predicted_are_refused_in_one_sentence(merit, Y, 
         SubsetSelector(merit, Forward()).fit(X, Y)
 
 
-def test_a_source_with_a_target_takes_no_other():
-    with pytest.raises(TypeError, match="The source has its own target"):
-        fitted(open_source(X, NUMBERS[:, 0]), NUMBERS, LinearRegression())
+def test_a_table_with_a_target_takes_no_other():
+    with pytest.raises(TypeError, match="The table has its own target"):
+        fitted(open_table(X, NUMBERS[:, 0]), NUMBERS, LinearRegression())

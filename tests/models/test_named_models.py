@@ -1,7 +1,7 @@
 """Models that are named: which of the default ones suit a table."""
 
 from tamiz.models.named_models import resolve_models
-from tamiz.sources.schema import Column, Schema
+from tamiz.table.schema import Column, Schema
 
 
 def test_gradient_boosting_of_very_many_columns_is_left_out_with_a_note():

@@ -20,8 +20,8 @@ from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models import permutation_losses
 from tamiz.runtime import parallel
-from tamiz.sources.factory import as_source
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.factory import as_table
 
 from ..reference.importance import importances as plain
 from ..reference.importance import orders
@@ -31,9 +31,9 @@ NUMBERS = make_regression(n_samples=90, n_features=5, n_informative=3, noise=5.0
 
 
 def evaluator_of(X, y, estimator, *, weight=None, seed=0, **more):
-    source = as_source(X, y, weight)
+    table = as_table(X, y, weight)
     merit = CrossValidated(estimator, **more)
-    return merit.bind(source, np.random.default_rng(seed))
+    return merit.bind(table, np.random.default_rng(seed))
 
 
 def singly(mask):

@@ -7,7 +7,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from tamiz import SubsetSelector, open_source, selection_report
+from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.assessment import compare_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import TamizWarning
@@ -30,8 +30,8 @@ def table(*sizes, names="abz"):
 
 
 def evaluator(X, y, estimator, **more):
-    source = open_source(X, y)
-    return CrossValidated(estimator, **more).bind(source, np.random.default_rng(0))
+    table = open_table(X, y)
+    return CrossValidated(estimator, **more).bind(table, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_five_classes_are_named_the_smallest_first():
 @pytest.mark.parametrize("roles", [{}, {"groups": np.arange(101) // 3}])
 def test_folds_have_no_row_of_a_class_of_one_row_and_every_other_row(roles):
     X, y = table(60, 40, 1)
-    folds = make_folds(open_source(X, y, **roles), 5, 0)
+    folds = make_folds(open_table(X, y, **roles), 5, 0)
     assert len(folds) == 5
     assert folds.used_rows.tolist() == np.flatnonzero(y != "z").tolist()
     tested = np.concatenate([fold.test for fold in folds.splits])
@@ -134,9 +134,9 @@ def test_a_class_without_rows_in_listed_folds_is_no_class_of_the_models():
 
 def test_a_shuffled_target_keeps_the_rows_that_are_in_no_fold():
     X, y = table(60, 40, 1)
-    source = open_source(X, y)
-    folds = make_folds(source, 5, 0)
-    drawn = target_shuffle(source, folds.used_rows).draw(np.random.default_rng(0))
+    opened = open_table(X, y)
+    folds = make_folds(opened, 5, 0)
+    drawn = target_shuffle(opened, folds.used_rows).draw(np.random.default_rng(0))
     codes = np.searchsorted(["a", "b", "z"], y)
     assert drawn[codes == 2].tolist() == [2]
     assert sorted(drawn.tolist()) == sorted(codes.tolist())

@@ -179,13 +179,13 @@ def test_an_estimator_that_cannot_be_sent_is_refitted_here(answers):
 @pytest.mark.slow
 def test_unfinished_work_of_workers_that_end_is_done_in_the_main_process(monkeypatch, answers):
     alone, _ = scores_of(1, X, Y, LOGISTIC)
-    ask = workers._Worker.run_request
+    ask = workers.WorkerProcess.run_request
 
     def end_and_ask(self, request):
         self._process.kill()
         return ask(self, request)
 
-    monkeypatch.setattr(workers._Worker, "run_request", end_and_ask)
+    monkeypatch.setattr(workers.WorkerProcess, "run_request", end_and_ask)
     together, _ = scores_of(2, X, Y, LOGISTIC)
     np.testing.assert_array_equal(together, alone)
     assert answers

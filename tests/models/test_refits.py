@@ -83,7 +83,7 @@ def test_without_pandas_what_is_read_is_a_matrix(monkeypatch):
 def test_columns_left_out_are_not_handed_on():
     frame = FRAME.assign(id=[f"row {i}" for i in range(len(Y))])
     evaluator = evaluator_of(frame, Y, DecisionTreeClassifier(random_state=0), cv=3)
-    assert evaluator.task.source.schema.columns[4].exclusion_reason
+    assert evaluator.task.table.schema.columns[4].exclusion_reason
     expected = evaluator_of(FRAME, Y, DecisionTreeClassifier(random_state=0), cv=3)
     found = evaluator.evaluate(Candidates.from_masks(np.array([True, True, True, True, False])))
     np.testing.assert_array_equal(found, expected.evaluate(Candidates.from_masks(np.ones(4, dtype=bool))))

@@ -6,15 +6,15 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.neighbors import KNeighborsClassifier
 
-from tamiz import SubsetSelector, open_source, selection_report
+from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.criteria import CrossValidated
 from tamiz.models.fold_constraints import tie_repeated_rows
 from tamiz.models.folds import make_folds
 from tamiz.search import Forward
-from tamiz.sources import duplicate_detection
-from tamiz.sources.duplicate_detection import find_duplicate_rows
-from tamiz.sources.views import target_array
 from tamiz.subsets.candidates import Candidates
+from tamiz.table import duplicate_detection
+from tamiz.table.duplicate_detection import find_duplicate_rows
+from tamiz.table.views import target_array
 
 
 def customers(n_copies, n=300, *, numbers=False):
@@ -35,14 +35,14 @@ def patterns(n, n_columns, noise):
 
 
 def tied(X, y):
-    source = open_source(X, y)
-    return tie_repeated_rows(source, target_array(source))
+    table = open_table(X, y)
+    return tie_repeated_rows(table, target_array(table))
 
 
 @pytest.mark.parametrize("numbers", [False, True])
 def test_copies_are_tested_in_the_fold_of_the_row_that_they_repeat(numbers):
     X, y, case = customers(60, numbers=numbers)
-    folds = make_folds(open_source(X, y), 10, 0)
+    folds = make_folds(open_table(X, y), 10, 0)
     assert all(not set(case[fold.train]) & set(case[fold.test]) for fold in folds.splits)
     assert sorted(np.concatenate([fold.test for fold in folds.splits]).tolist()) == list(range(360))
     assert max(len(fold.test) for fold in folds.splits) < 50
@@ -52,7 +52,7 @@ def test_copies_are_tested_in_the_fold_of_the_row_that_they_repeat(numbers):
 def test_rows_that_are_too_many_to_compare_are_reported(monkeypatch):
     X, y, _ = customers(60)
     monkeypatch.setattr(duplicate_detection, "_MAX_ROWS", 359)
-    (note,) = make_folds(open_source(X, y), 10, 0).fold_notes
+    (note,) = make_folds(open_table(X, y), 10, 0).fold_notes
     assert note.startswith("360 rows were not checked for duplicates")
 
 
@@ -62,8 +62,8 @@ def test_copies_are_equal_in_the_target_and_in_every_used_column():
     mixed = pd.DataFrame(X).assign(level=np.array(["a", "b"])[(X[:, 0] > 0).astype(int)], y=y, note=other)
     mixed.columns = [str(name) for name in mixed.columns]
     mixed.loc[X[:, 1] > 0.5, "1"] = np.nan
-    source = open_source(mixed, "y")
-    found = find_duplicate_rows(source, target_array(source))
+    table = open_table(mixed, "y")
+    found = find_duplicate_rows(table, target_array(table))
     keys = [tuple(row) for row in mixed.fillna(-9.0).to_numpy().tolist()]
     first = {}
     assert found.first_row.tolist() == [first.setdefault(key, i) for i, key in enumerate(keys)]
@@ -76,8 +76,8 @@ def test_nearest_neighbours_of_copies_are_as_good_as_without_them():
     merit = CrossValidated(KNeighborsClassifier(1), cv=10)
     scores = []
     for rows in (np.arange(450), once):
-        source = open_source(X[rows], y[rows])
-        evaluator = merit.bind(source, np.random.default_rng(0))
+        table = open_table(X[rows], y[rows])
+        evaluator = merit.bind(table, np.random.default_rng(0))
         (value,) = evaluator.evaluate(Candidates.from_masks(np.ones((1, 6), dtype=bool)))
         scores.append(value)
     assert scores[0] == pytest.approx(scores[1], abs=0.04)
@@ -93,7 +93,7 @@ def test_frequent_repetitions_are_divided_among_folds():
 def test_rows_whose_equals_are_often_of_another_class_are_not_copies():
     X, y = patterns(300, 8, 0.5)
     found = tied(X, y)
-    copies = find_duplicate_rows(open_source(X, y), y.astype(np.int32))
+    copies = find_duplicate_rows(open_table(X, y), y.astype(np.int32))
     assert found.fold_leaders.tolist() == list(range(300))
     for number in (copies.n_duplicates, copies.n_equal_features, copies.n_conflicting):
         assert f"{number} " in found.notes[0]
@@ -118,13 +118,13 @@ def test_a_few_copies_are_kept_together_without_a_warning():
 def test_groups_and_times_decide_by_themselves():
     X, y, _ = customers(60)
     for roles in ({"groups": np.arange(360) // 2}, {"time": np.arange(360)}):
-        assert make_folds(open_source(X, y, **roles), 5, 0).fold_notes == ()
+        assert make_folds(open_table(X, y, **roles), 5, 0).fold_notes == ()
 
 
 def test_a_class_of_one_row_many_times_over_is_not_kept_in_one_fold():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), np.zeros((40, 2))])
-    folds = make_folds(open_source(X, np.repeat(["many", "one"], [60, 40])), 10, 0)
+    folds = make_folds(open_table(X, np.repeat(["many", "one"], [60, 40])), 10, 0)
     assert len(folds) == 10
     assert folds.fold_warnings == ()
 
@@ -142,5 +142,5 @@ def test_repeats_among_300_000_rows_are_counted():
     X = rng.normal(size=(300_000, 15))
     X[150_000:160_000] = X[:10_000]
     y = (X[:, 0] > 0).astype(np.int32)
-    source = open_source(X, y)
-    assert "10,000 of 300,000 rows" in tie_repeated_rows(source, y).notes[0]
+    table = open_table(X, y)
+    assert "10,000 of 300,000 rows" in tie_repeated_rows(table, y).notes[0]

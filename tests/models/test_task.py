@@ -8,12 +8,12 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Forward
-from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.views import select_rows
 
 from .random_cases import evaluator_of
 
@@ -98,7 +98,7 @@ def test_neighbours_that_are_alike_are_warned_of_and_a_sorted_table_is_remarked_
 
 
 def test_the_order_of_a_part_of_a_table_is_not_remarked_on():
-    source = open_source(*line())
-    part = select_rows(source, np.arange(0, 240, 2))
+    table = open_table(*line())
+    part = select_rows(table, np.arange(0, 240, 2))
     task = CrossValidated("ridge", cv=5).bind(part, np.random.default_rng(0)).task
     assert task.folds.fold_warnings == task.folds.fold_notes == ()

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from tamiz import SubsetSelector, open_source, study
+from tamiz import SubsetSelector, open_table, study
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
@@ -91,7 +91,7 @@ def test_no_target_is_read_and_none_is_needed():
     assert not get_tags(selector).target_tags.required
     assert get_tags(SubsetSelector(CrossValidated("ridge"))).target_tags.required
     without = selector.fit(X).merit_
-    assert selector.fit(X, Y).merit_ == selector.fit(open_source(X, Y)).merit_ == without
+    assert selector.fit(X, Y).merit_ == selector.fit(open_table(X, Y)).merit_ == without
 
 
 def test_a_number_of_folds_is_kfold_with_the_rows_shuffled():

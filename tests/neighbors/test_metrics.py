@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.neighbors.gower import GowerPoints
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints
@@ -78,9 +78,9 @@ def points_of(name, seed=0):
     if name in ("sparse euclidean", "sparse cosine"):
         return SparsePoints(numbers(seed), metric=name.split()[1])
     if name == "gower":
-        return GowerPoints.from_source(open_source(mixed(seed, gaps=0.0)))
+        return GowerPoints.from_table(open_table(mixed(seed, gaps=0.0)))
     if name == "gower with gaps":
-        return GowerPoints.from_source(open_source(mixed(seed)))
+        return GowerPoints.from_table(open_table(mixed(seed)))
     rows = numbers(seed)
     return PrecomputedDistances(cdist(rows, rows))
 
@@ -199,7 +199,7 @@ def test_many_new_rows_are_compared_a_part_at_a_time():
 
 
 def test_rows_at_distance_zero_are_not_taken_for_equal_where_what_is_missing_differs():
-    points = GowerPoints.from_source(open_source(np.array([[1.0, np.nan], [1.0, 2.0], [3.0, 5.0], [1.0, 0.0]])))
+    points = GowerPoints.from_table(open_table(np.array([[1.0, np.nan], [1.0, 2.0], [3.0, 5.0], [1.0, 0.0]])))
     new = points.new_points(np.array([[1.0, 2.0], [1.0, np.nan], [np.nan, 2.0], [1.0, 1e150]]))
     assert points.block(new, 0, 1)[0, :2].tolist() == [0.0, 0.0]
     assert [part.tolist() for part in points.match_rows(new)] == [[0, 1], [1, 0]]
@@ -219,7 +219,7 @@ def test_a_difference_whose_square_vanishes_is_a_difference():
 
 @pytest.mark.filterwarnings("ignore:.*the values differ by less than 1e-150")
 def test_new_rows_beyond_every_number_are_equal_to_none():
-    points = GowerPoints.from_source(open_source(np.array([[0.0, 0.0], [5e-324, 1e-323], [1e-323, 5e-324]])))
+    points = GowerPoints.from_table(open_table(np.array([[0.0, 0.0], [5e-324, 1e-323], [1e-323, 5e-324]])))
     new = points.new_points(np.array([[1e150, -1e150], [5e-324, 1e-323]]))
     assert [part.tolist() for part in points.match_rows(new)] == [[1], [1]]
 
@@ -306,14 +306,14 @@ def test_new_rows_of_other_columns_are_refused():
 
 def test_gowers_distance_of_a_table_worked_by_hand():
     frame = pd.DataFrame({"age": [20.0, 30, 40], "sex": ["m", "f", "f"], "income": [10.0, np.nan, 30]})
-    points = GowerPoints.from_source(open_source(frame))
+    points = GowerPoints.from_table(open_table(frame))
     expected = [[0, (1 / 2 + 1) / 2, 1], [3 / 4, 0, (1 / 2 + 0) / 2], [1, 1 / 4, 0]]
     np.testing.assert_allclose(points.block(points, 0, 3), expected, rtol=1e-15)
     np.testing.assert_allclose(gower_table(frame), expected, rtol=1e-15)
 
 
 def test_rows_without_a_column_in_common_are_at_the_largest_distance():
-    points = GowerPoints.from_source(open_source(np.array([[1.0, np.nan], [np.nan, 1.0], [2.0, 2.0], [2.0, 5.0]])))
+    points = GowerPoints.from_table(open_table(np.array([[1.0, np.nan], [np.nan, 1.0], [2.0, 2.0], [2.0, 5.0]])))
     block = points.block(points, 0, 4)
     assert block[0, 1] == block[1, 0] == 1.0
     assert block[0].tolist() == [0.0, 1.0, 1.0, 1.0]
@@ -323,13 +323,13 @@ def test_a_column_that_does_not_vary_counts_nowhere():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.random(12), "y": rng.choice(["a", "b"], 12)})
     wider = frame.assign(one=3.0, gappy=[1.0, np.nan] * 6, word="same")
-    narrow, wide = (GowerPoints.from_source(open_source(f)) for f in (frame, wider))
+    narrow, wide = (GowerPoints.from_table(open_table(f)) for f in (frame, wider))
     assert (narrow.block(narrow, 0, 12) == wide.block(wide, 0, 12)).all()
 
 
 def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
     train = pd.DataFrame({"x": [0.0, 1.0, 4.0], "c": ["a", "b", "b"]})
-    points = GowerPoints.from_source(open_source(train))
+    points = GowerPoints.from_table(open_table(train))
     with pytest.warns(TamizWarning, match="Column c: 1 level in 1 row was not present in fit: 'unheard'"):
         new = points.new_points(pd.DataFrame({"x": [100.0, 2.0, np.nan], "c": ["b", "unheard", "a"]}))
     expected = [[1, 1 / 2, 1 / 2], [1 / 2, 1 / 4, 1 / 2], [0, 1, 1]]
@@ -340,18 +340,18 @@ def test_new_rows_beyond_the_range_are_capped_and_unknown_levels_missing():
 def test_the_unit_of_a_number_does_not_matter():
     rows = np.random.default_rng(0).normal(size=(40, 3))
     rows[3, 1] = np.nan
-    points = GowerPoints.from_source(open_source(rows))
+    points = GowerPoints.from_table(open_table(rows))
     expected = points.block(points, 0, 40)
     for unit in (1e140, 1e-300, 1e-140):
-        other = GowerPoints.from_source(open_source(rows * unit))
+        other = GowerPoints.from_table(open_table(rows * unit))
         np.testing.assert_allclose(other.block(other, 0, 40), expected, rtol=1e-12)
-    tiny = GowerPoints.from_source(open_source(np.array([[0.0], [5e-324], [1e-323]])))
+    tiny = GowerPoints.from_table(open_table(np.array([[0.0], [5e-324], [1e-323]])))
     assert tiny.block(tiny, 0, 1).tolist() == [[0.0, 0.5, 1.0]]
     assert tiny.block(tiny.new_points(np.array([[1e150], [-1e150]])), 0, 2).tolist() == [[1.0] * 3] * 2
 
 
 def test_the_square_root_of_gowers_distance_is_euclidean_where_nothing_is_missing():
-    points = GowerPoints.from_source(open_source(mixed(gaps=0.0)))
+    points = GowerPoints.from_table(open_table(mixed(gaps=0.0)))
     squared = points.block(points, 0, N)
     centre = np.eye(N) - 1 / N
     assert np.linalg.eigvalsh(-0.5 * centre @ squared @ centre).min() > -1e-12
@@ -359,7 +359,7 @@ def test_the_square_root_of_gowers_distance_is_euclidean_where_nothing_is_missin
 
 def test_gowers_distance_passes_through_tiles_of_points_without_a_seam():
     frame = mixed(n=1100)
-    points = GowerPoints.from_source(open_source(frame))
+    points = GowerPoints.from_table(open_table(frame))
     some = np.array([0, 3, 511, 512, 1024, 1099])
     np.testing.assert_allclose(
         points.block(points.take(some), 0, 6), gower_table(frame.iloc[some], frame), rtol=1e-12, atol=1e-30
@@ -373,13 +373,13 @@ def test_a_row_without_any_value_is_named_as_in_the_users_table():
         DataError,
         match=r"^Row 6 has no value in any column that varies, and so no distance to others\. Leave such rows out\.$",
     ):
-        GowerPoints.from_source(open_source(rows))
+        GowerPoints.from_table(open_table(rows))
     # Row 2 has no target and is dropped; the numbers stay those of the table.
     target = np.array(["a", "b"] * 5, dtype=object)
     target[2] = None
     with pytest.raises(DataError, match=r"^Row 6 has no value"):
-        GowerPoints.from_source(open_source(rows, target))
-    points = GowerPoints.from_source(open_source(rows[:6]))
+        GowerPoints.from_table(open_table(rows, target))
+    points = GowerPoints.from_table(open_table(rows[:6]))
     with pytest.raises(DataError, match=r"^Rows 1, 2 have no value"):
         points.new_points(np.array([[1.0, 2.0], [np.nan] * 2, [np.nan] * 2]))
 
@@ -388,4 +388,4 @@ def test_a_table_in_which_no_column_varies_has_no_gower_distance():
     with pytest.raises(
         DataError, match=r"^Gower's distance requires a column that varies; none of the 2 columns does\."
     ):
-        GowerPoints.from_source(open_source(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]])))
+        GowerPoints.from_table(open_table(np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]])))

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError
 from tamiz.neighbors.precomputed import PrecomputedDistances
 
@@ -124,16 +124,16 @@ def test_a_zero_off_the_diagonal_makes_rows_near_and_not_equal():
         ]
 
 
-def test_distances_come_in_an_array_or_a_frame_and_not_in_a_source():
+def test_distances_come_in_an_array_or_a_frame_and_not_in_a_table():
     matrix = distances()
     points = PrecomputedDistances(matrix)
     for frame in (pd.DataFrame(matrix), pl.DataFrame(matrix), pl.LazyFrame(matrix)):
         given = PrecomputedDistances(frame)
         assert (given.block(given, 0, N) == matrix).all()
-    sentence = r"^metric='precomputed' requires an array of distances, got a source of 61 rows and 61 columns\. Its frame\(\) is"
+    sentence = r"^metric='precomputed' requires an array of distances, got a Table of 61 rows and 61 columns\. Its frame\(\) is"
     for read in (PrecomputedDistances, points.new_points):
         with pytest.raises(TypeError, match=sentence):
-            read(open_source(matrix))
+            read(open_table(matrix))
 
 
 @pytest.mark.parametrize(("dtype", "share"), [(np.float64, 9e-11), (np.float32, 9e-6)])

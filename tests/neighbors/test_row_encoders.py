@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import KNearest
 from tamiz.neighbors.row_encoders import as_array, count_rows, row_numbers
@@ -73,7 +73,7 @@ def test_missing_values_of_new_rows_are_filled_as_those_of_the_graphs_were():
 
 def test_a_missing_value_is_given_the_weighted_mean_where_rows_have_weights():
     train, weight = numbers(), np.random.default_rng(2).random(N) * 5
-    graph = KNearest(5).build(open_source(train, weight=weight), fill_missing=True)
+    graph = KNearest(5).build(open_table(train, weight=weight), fill_missing=True)
     new = numbers(1, 1)
     gap = new.assign(a=np.nan)
     with pytest.warns(TamizWarning, match="1 missing value of new rows"):
@@ -112,14 +112,14 @@ def test_an_unknown_level_is_missing_and_reported_or_refused():
         KNearest(5).build(train).attach(new)
 
 
-def test_new_rows_of_a_source_are_named_by_their_numbers_in_the_users_table():
+def test_new_rows_of_a_table_are_named_by_their_numbers_in_the_users_table():
     graph = KNearest(5).build(numbers())
     new = new_rows(numbers).assign(y=[None, "p", "q", "p", "q"])
     with pytest.raises(DataError, match=r"^Rows 2, 4 have a missing value, the first in column b"):
-        graph.attach(open_source(new, "y"))
+        graph.attach(open_table(new, "y"))
     far = numbers(1, 5).assign(y=[None, "p", "q", "p", "q"], a=["1", "1", "1", "1e200", "1"])
     with pytest.raises(DataError, match=r"^row 3, column a: 1e\+200 is too large to be squared"):
-        graph.attach(open_source(far, "y", kinds={"a": "categorical"}))
+        graph.attach(open_table(far, "y", kinds={"a": "categorical"}))
 
 
 def test_new_sparse_rows_are_placed_as_dense_ones_are():
@@ -128,19 +128,19 @@ def test_new_sparse_rows_are_placed_as_dense_ones_are():
     np.testing.assert_array_equal(mapped.transform(sparse.csr_array(new)), mapped.transform(new))
 
 
-def test_a_source_contains_no_precomputed_distances():
+def test_a_table_contains_no_precomputed_distances():
     with pytest.raises(
         TypeError,
-        match=r"^metric='precomputed' requires an array of distances, got a source of 40 rows and 3 columns\.",
+        match=r"^metric='precomputed' requires an array of distances, got a Table of 40 rows and 3 columns\.",
     ):
-        KNearest(5, metric="precomputed").build(open_source(numbers()))
+        KNearest(5, metric="precomputed").build(open_table(numbers()))
 
 
 def test_rows_are_counted_of_whatever_is_a_table():
     frame = mixed()
     tables = [frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy(), pa.Table.from_pandas(frame)]
     tables += [
-        open_source(frame),
+        open_table(frame),
         numbers().to_numpy(),
         numbers().to_numpy().tolist(),
         pd.DataFrame(numbers().to_numpy()),
@@ -155,7 +155,7 @@ def test_rows_are_counted_of_whatever_is_a_table():
         (
             "data.csv",
             TypeError,
-            r"^X must be a table, got the name 'data\.csv': fit on open_source\('data\.csv', target=",
+            r"^X must be a table, got the name 'data\.csv': fit on open_table\('data\.csv', target=",
         ),
         (
             {"a": [1, 2]},
@@ -193,8 +193,8 @@ def test_a_lazy_frame_is_taken_where_a_frame_is():
         lazy.transform(new.rename({"a": "z"}).lazy())
 
 
-def test_the_numbers_of_rows_are_those_of_a_source():
-    assert row_numbers(open_source(numbers(), ["p", None] * (N // 2 - 1) + ["q", "q"])).tolist()[:3] == [0, 2, 4]
+def test_the_numbers_of_rows_are_those_of_a_table():
+    assert row_numbers(open_table(numbers(), ["p", None] * (N // 2 - 1) + ["q", "q"])).tolist()[:3] == [0, 2, 4]
     assert row_numbers(numbers()) is None
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints
 from tamiz.neighbors.sparse_points import SparsePoints, choose_sparse_points
@@ -197,14 +197,14 @@ def test_a_direction_has_no_number_too_large_where_sparse_rows_become_dense():
         reading.encode(far)
 
 
-def test_a_source_is_no_row_beside_sparse_ones():
-    source = open_source(some_rows())
+def test_a_table_is_no_row_beside_sparse_ones():
+    table = open_table(some_rows())
     for refuse in (
         SparsePoints(sparse.csr_array(some_rows())).new_points,
         choose_sparse_points(some_rows(), "euclidean")[1].encode,
     ):
         with pytest.raises(
             TypeError,
-            match=r"sparse matrix or an array, got a source of 40 rows and 30 columns\. Its frame\(\) is one\.$",
+            match=r"sparse matrix or an array, got a Table of 40 rows and 30 columns\. Its frame\(\) is one\.$",
         ):
-            refuse(source)
+            refuse(table)

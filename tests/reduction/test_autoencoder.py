@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import PCA, Autoencoder
 from tamiz.runtime.progress import use_listener
@@ -201,12 +201,12 @@ def test_sparse_rows_sources_and_float32_are_accepted():
         return quietly(Autoencoder(1, max_epochs=3, **SMALL), X)
 
     wanted = fit(CURVE).embedding_
-    for X in (sparse.csr_array(CURVE), open_source(CURVE), pl.DataFrame(CURVE)):
+    for X in (sparse.csr_array(CURVE), open_table(CURVE), pl.DataFrame(CURVE)):
         np.testing.assert_array_equal(fit(X).embedding_, wanted)
     single = fit(CURVE.astype(np.float32))
     assert single.embedding_.dtype == single.transform(NEW.astype(np.float32)).dtype == np.float32
-    with pytest.raises(DataError, match="Autoencoder does not support sample weights, and the source has the weights"):
-        Autoencoder().fit(open_source(CURVE, weight=np.arange(400) + 1.0))
+    with pytest.raises(DataError, match="Autoencoder does not support sample weights, and the table has the weights"):
+        Autoencoder().fit(open_table(CURVE, weight=np.arange(400) + 1.0))
 
 
 @pytest.mark.parametrize("name", ["curve", "mixed"])

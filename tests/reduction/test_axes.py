@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kruskal, rankdata, spearmanr
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, axis_correlations
 from tamiz.reduction.axes import correlate_columns
@@ -98,14 +98,14 @@ def test_chance_is_what_columns_of_no_meaning_reach():
     np.testing.assert_allclose(np.sqrt(squares), drawn[0].chance_level, rtol=0.06)
 
 
-def test_a_source_a_frame_and_an_array_agree_and_a_target_takes_no_part(table, points):
+def test_a_table_a_frame_and_an_array_agree_and_a_target_takes_no_part(table, points):
     numbers = table[["smooth", "tied", "gappy"]]
     by_frame = axis_correlations(numbers, points)
     by_array = axis_correlations(numbers.to_numpy(), points)
     assert by_array.columns == ["x0", "x1", "x2"]
     np.testing.assert_array_equal(by_array.values, by_frame.values)
-    source = open_source(table, "kind")
-    assert axis_correlations(source, points).columns == ["smooth", "tied", "gappy", "gappy_kind", "flag"]
+    opened = open_table(table, "kind")
+    assert axis_correlations(opened, points).columns == ["smooth", "tied", "gappy", "gappy_kind", "flag"]
 
 
 def test_float32_coordinates_are_taken_as_they_are(table, points):
@@ -127,10 +127,10 @@ def test_the_groups_and_pieces_that_columns_are_read_in_change_nothing(table, po
 def test_some_rows_are_compared_as_a_table_of_them_would_be(table, points):
     rows = np.sort(RNG.choice(N, 80, replace=False))
     expected = axis_correlations(table.iloc[rows], points[rows])
-    source = open_source(table, weight=np.arange(N) % 5 + 1.0)
+    opened = open_table(table, weight=np.arange(N) % 5 + 1.0)
     weighted = axis_correlations(table.iloc[rows], points[rows], sample_weight=rows % 5 + 1.0)
-    np.testing.assert_array_equal(correlate_columns(open_source(table), points[rows], rows).values, expected.values)
-    np.testing.assert_array_equal(correlate_columns(source, points[rows], rows).values, weighted.values)
+    np.testing.assert_array_equal(correlate_columns(open_table(table), points[rows], rows).values, expected.values)
+    np.testing.assert_array_equal(correlate_columns(opened, points[rows], rows).values, weighted.values)
 
 
 def test_the_first_component_of_standardised_columns_is_explained_by_its_loadings():
@@ -156,9 +156,9 @@ def test_coordinates_that_do_not_fit_are_refused(table, embedding, sentence):
 
 
 def test_rows_without_a_target_have_no_coordinates(table, points):
-    source = open_source(table, "gappy_kind")
+    opened = open_table(table, "gappy_kind")
     with pytest.raises(DataError, match=r"^embedding has 300 rows and X has \d+; give"):
-        axis_correlations(source, points)
+        axis_correlations(opened, points)
 
 
 def test_columns_that_take_no_part_are_reported_and_a_table_of_none_is_refused():

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.graphs import ConnectedRadius, Graph, KNearest, Radius
 from tamiz.reduction import MDS, PCA, ClassicalMDS, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 
@@ -30,7 +30,7 @@ MAPS = [
 def test_a_map_knows_the_columns_that_it_was_fitted_on_also_after_loading(reducer, tmp_path):
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=np.tile(["p", "q", "r"], 20))
     reducer.fit(table)
-    assert reducer.schema_ == open_source(table).schema
+    assert reducer.schema_ == open_table(table).schema
     assert load(save(reducer, tmp_path / "m.tamiz")).schema_ == reducer.schema_
 
 
@@ -69,7 +69,7 @@ def test_maps_of_all_pairs_of_rows_have_quadratic_cost():
     assert not any(reducer.quadratic_cost for reducer in (PCA(), ClassicalMDS(), LandmarkMDS(), StochasticMDS()))
 
 
-@pytest.mark.parametrize("given", [np.asarray, pd.DataFrame, lambda rows: open_source(pd.DataFrame(rows))])
+@pytest.mark.parametrize("given", [np.asarray, pd.DataFrame, lambda rows: open_table(pd.DataFrame(rows))])
 @pytest.mark.parametrize("reducer", MAPS, ids=repr)
 def test_float32_rows_have_float32_places_which_transform_returns(reducer, given):
     single = X.astype(np.float32)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, ClassicalMDS
@@ -398,7 +398,7 @@ def test_invalid_similarities_are_refused_in_one_sentence(dtype):
         )
         refused(sentence, vast, dissimilarity="similarity")
     refused(r"^X has 1 sample \(row\); a map needs at least 2\.$", S[:1, :1], dissimilarity="similarity")
-    refused("^dissimilarity='similarity' requires an array of similarities, got a source", open_source(S), error=TypeError,
+    refused("^dissimilarity='similarity' requires an array of similarities, got a Table", open_table(S), error=TypeError,
             dissimilarity="similarity")  # fmt: skip
     sentence = (
         "^Precomputed similarities must be a dense array: in a sparse one, similarity 0 and no similarity look the"
@@ -455,13 +455,13 @@ def test_rows_of_a_matrix_that_is_symmetric_to_rounding_get_their_place(kind, ru
 
 
 @pytest.mark.parametrize("dissimilarity", ["euclidean", "gower"])
-def test_weights_of_a_source_are_refused(dissimilarity):
+def test_weights_of_a_table_are_refused(dissimilarity):
     frame = pd.DataFrame(load_iris().data[:20], columns=list("abcd"))
     sentence = (
-        r"^ClassicalMDS does not support sample weights, and the source has the weights 'd'; open it without weight, or use PCA, "
+        r"^ClassicalMDS does not support sample weights, and the table has the weights 'd'; open it without weight, or use PCA, "
         r"which supports weights, for Euclidean distances\.$"
     )
-    refused(sentence, open_source(frame, weight="d"), dissimilarity=dissimilarity)
+    refused(sentence, open_table(frame, weight="d"), dissimilarity=dissimilarity)
 
 
 def state(mapped):

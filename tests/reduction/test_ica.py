@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.datasets import load_digits
 from sklearn.decomposition import FastICA
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import ICA, PCA
 from tamiz.runtime import parallel
@@ -210,10 +210,10 @@ def test_mixed_columns_and_missing_values_are_read_as_by_pca():
 
 def test_a_source_is_read_and_weights_are_refused():
     frame = pd.DataFrame(MIXED, columns=list("abcde"))
-    ica = ICA(5, random_state=0).fit(open_source(frame))
+    ica = ICA(5, random_state=0).fit(open_table(frame))
     np.testing.assert_array_equal(ica.embedding_, ICA(5, random_state=0).fit(frame).embedding_)
-    with pytest.raises(DataError, match="ICA does not support sample weights, and the source has the weights 'w'"):
-        ICA(5).fit(open_source(frame.assign(w=1.0), weight="w"))
+    with pytest.raises(DataError, match="ICA does not support sample weights, and the table has the weights 'w'"):
+        ICA(5).fit(open_table(frame.assign(w=1.0), weight="w"))
 
 
 def test_the_number_of_components_is_that_of_parallel_analysis():

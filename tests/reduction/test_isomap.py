@@ -11,7 +11,7 @@ from sklearn import manifold
 from sklearn.datasets import load_digits, load_iris, make_s_curve, make_swiss_roll
 from tests.reference import isomap as plain
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, KNearest, SameClass
 from tamiz.reduction import PCA, ClassicalMDS, Isomap
@@ -267,8 +267,8 @@ def test_tables_of_all_kinds_are_mapped_like_their_numbers(tmp_path):
     frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
     wanted = Isomap().fit(frame.to_numpy())
     np.testing.assert_array_equal(Isomap().fit(frame).embedding_, wanted.embedding_)
-    source = open_source(frame.assign(target=list("xy") * 40), "target")
-    np.testing.assert_array_equal(Isomap().fit(source).embedding_, wanted.embedding_)
+    table = open_table(frame.assign(target=list("xy") * 40), "target")
+    np.testing.assert_array_equal(Isomap().fit(table).embedding_, wanted.embedding_)
     single = Isomap().fit(frame.astype(np.float32))
     assert single.embedding_.dtype == single.transform(frame.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(single.embedding_, wanted.embedding_, atol=1e-4)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import ClassicalMDS, LandmarkMDS
 from tamiz.reduction.dissimilarities import read_dissimilarities
@@ -237,7 +237,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was():
     assert vars(mapped) == before
 
 
-def test_weights_of_a_source_are_refused():
+def test_weights_of_a_table_are_refused():
     table = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "w": [1.0, 1.0, 2.0, 1.0]})
     with pytest.raises(DataError, match="does not support sample weights"):
-        LandmarkMDS(1).fit(open_source(table, weight="w"))
+        LandmarkMDS(1).fit(open_table(table, weight="w"))

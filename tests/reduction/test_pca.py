@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn import decomposition
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import PCA
 
@@ -224,7 +224,7 @@ def test_weighted_categories_are_undone_and_read_alike_by_every_solver_file_and_
         (pca.inverse_transform(pca.embedding_) - pca.mean_) / pca.scale_, pca.embedding_ @ pca.components_, atol=1e-9
     )
     frame.to_csv(tmp_path / "table.csv", index=False)
-    stored = PCA(2, **parameters).fit(open_source(tmp_path / "table.csv", memory="2 GB"))
+    stored = PCA(2, **parameters).fit(open_table(tmp_path / "table.csv", memory="2 GB"))
     np.testing.assert_allclose(stored.embedding_, pca.embedding_, atol=1e-9)
     loaded = load(save(pca, tmp_path / "map.tamiz"))
     assert loaded.categories == categories
@@ -297,7 +297,7 @@ def test_a_level_that_fit_never_saw_counts_as_missing():
 def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
     frame = mixed_frame(n=500)
     whole = PCA(3, standardize=True).fit(frame)
-    monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 37)
+    monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 37)
     monkeypatch.setattr("tamiz.reduction.principal.table_rows._VALUES_PER_TASK", 37 * 5)
     pieces = PCA(3, standardize=True).fit(frame)
     for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
@@ -385,16 +385,16 @@ def test_a_large_common_part_costs_no_digits():
     np.testing.assert_allclose(PCA(3).fit(X + 1e8).explained_variance_, exact, rtol=1e-6)
 
 
-def test_another_source_is_compared_by_its_names():
+def test_another_table_is_compared_by_its_names():
     frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"])
-    pca = PCA(2).fit(open_source(frame))
-    with pytest.raises(ValueError, match="Column 0 of the source is 'y', but in fit it was 'x'"):
-        pca.transform(open_source(frame[["y", "x"]]))
+    pca = PCA(2).fit(open_table(frame))
+    with pytest.raises(ValueError, match="Column 0 of the table is 'y', but in fit it was 'x'"):
+        pca.transform(open_table(frame[["y", "x"]]))
 
 
-def test_a_source_keeps_its_target_and_weight_out_of_the_map():
+def test_a_table_keeps_its_target_and_weight_out_of_the_map():
     frame = pd.DataFrame(TEN_POINTS, columns=["x", "y"]).assign(kind=list("ababababab"), times=[1, 2] * 5)
-    pca = PCA(2).fit(open_source(frame, "kind", weight="times"))
+    pca = PCA(2).fit(open_table(frame, "kind", weight="times"))
     assert pca.coordinate_names_ == ["x", "y"]
     repeated = PCA(2).fit(TEN_POINTS.repeat([1, 2] * 5, axis=0))
     np.testing.assert_allclose(pca.explained_variance_, repeated.explained_variance_, rtol=1e-12)
@@ -432,7 +432,7 @@ def test_the_embedding_is_computed_when_it_is_first_read(missing, whiten):
     assert pca.embedding_ is pca.embedding_
 
 
-@pytest.mark.parametrize("as_table", [np.asarray, pd.DataFrame, sparse.csr_array, open_source])
+@pytest.mark.parametrize("as_table", [np.asarray, pd.DataFrame, sparse.csr_array, open_table])
 def test_copies_and_files_of_an_estimator_contain_its_embedding_instead_of_the_rows(tmp_path, as_table):
     X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
     expected = PCA(2).fit_transform(as_table(X))

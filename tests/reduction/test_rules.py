@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, cluster_rules
 from tamiz.reduction.rules import MAX_COLUMNS
@@ -95,13 +95,13 @@ def test_one_cloud_has_no_rules(animals):
     assert (found.rules, found.numbers.tolist()) == ((), [0] * N)
 
 
-def test_the_target_weights_and_groups_of_a_source_are_not_in_rules(animals, points):
+def test_the_target_weights_and_groups_of_a_table_are_not_in_rules(animals, points):
     frame = animals.assign(weight=1.0 + (animals["group"] == "large"), litter=animals["group"])
-    source = open_source(frame, target="group", weight="weight")
-    found = cluster_rules(source, points)
+    table = open_table(frame, target="group", weight="weight")
+    found = cluster_rules(table, points)
     assert found.columns == ["flipper", "sex", "island", "noise", "litter"]
-    source = open_source(frame.drop(columns="litter"), target="group", weight="weight")
-    assert sorted(cluster_rules(source, points).rules[1].text.split(" and ")) == ["flipper > 206", "sex = male"]
+    table = open_table(frame.drop(columns="litter"), target="group", weight="weight")
+    assert sorted(cluster_rules(table, points).rules[1].text.split(" and ")) == ["flipper > 206", "sex = male"]
 
 
 def test_rows_of_a_group_are_in_one_half():
@@ -111,7 +111,7 @@ def test_rows_of_a_group_are_in_one_half():
     labels = rng.permutation(np.repeat([0, 1], 20))[group]
     X = pd.DataFrame({"station": group.astype(float) + 0.5 * rng.random(400), "visit": group})
     by_rows = cluster_rules(X[["station"]], rng.normal(size=(400, 2)), clusters=labels, max_conditions=1)
-    grouped = open_source(X, groups="visit")
+    grouped = open_table(X, groups="visit")
     by_groups = cluster_rules(grouped, rng.normal(size=(400, 2)), clusters=labels, max_conditions=1)
     assert by_groups.columns == ["station"]
     assert sum(one.n_test for one in by_groups.rules) == 200
@@ -158,7 +158,7 @@ def test_weights_count_as_repeated_rows():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=400), "w": rng.choice([0.0, 1.0, 50.0], 400)})
     labels = (frame["x"] > 0.5).to_numpy() ^ (frame["w"].to_numpy() == 0)
-    found = cluster_rules(open_source(frame, weight="w"), rng.normal(size=(400, 2)), clusters=labels)
+    found = cluster_rules(open_table(frame, weight="w"), rng.normal(size=(400, 2)), clusters=labels)
     # Rows of weight 0 have the other label, and do not count.
     assert min(one.precision for one in found.rules) > 0.95
     assert sum(one.n_test for one in found.rules) == (frame["w"] > 0).sum() // 2

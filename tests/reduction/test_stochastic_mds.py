@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, pdist
 from tests.reference import single_point as plain
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import MDS, StochasticMDS
 from tamiz.reduction.dissimilarities import read_dissimilarities
@@ -242,7 +242,7 @@ def test_bad_input_is_refused_in_one_sentence():
         StochasticMDS(n_rounds=0).fit(X)
     table = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "w": [1.0, 1.0, 2.0, 1.0]})
     with pytest.raises(DataError, match="StochasticMDS does not support sample weights"):
-        StochasticMDS(1).fit(open_source(table, weight="w"))
+        StochasticMDS(1).fit(open_table(table, weight="w"))
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was():

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, make_blobs, make_swiss_roll
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 
-from tamiz import load, open_source, save
+from tamiz import load, open_table, save
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.graphs import Graph, KNearest
 from tamiz.metrics import label_accuracy, neighborhood_recall, trustworthiness
@@ -104,14 +104,14 @@ def test_numbers_order_the_map():
     assert scores[1] > scores[0] + 0.3
 
 
-def test_without_a_target_and_with_that_of_a_source_only_columns_count():
+def test_without_a_target_and_with_that_of_a_table_only_columns_count():
     frame = pd.DataFrame(DIGITS[:200, 10:20]).add_prefix("x")
     parameters = {"n_epochs": 60, "random_state": 0}
     wanted = quietly(UMAP(**parameters), frame).embedding_
     for args in (
         (frame, None),
         (frame, np.full(200, np.nan)),
-        (open_source(frame.assign(y=CLASSES[:200].astype(str)), "y"),),
+        (open_table(frame.assign(y=CLASSES[:200].astype(str)), "y"),),
     ):
         np.testing.assert_array_equal(quietly(UMAP(**parameters), *args).embedding_, wanted)
     assert np.abs(quietly(UMAP(**parameters), frame, CLASSES[:200]).embedding_ - wanted).max() > 0.1

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 
 
 def mean_ranks(scores):
@@ -19,9 +19,9 @@ def intervals(frame, target, relevances, n_resamples, seed, kinds=None):
     rng, found = np.random.default_rng(seed), []
     for _ in range(n_resamples):
         rows = np.sort(rng.integers(0, len(frame), len(frame)))
-        source = open_source(frame.iloc[rows].reset_index(drop=True), target, kinds=kinds)
-        found.append(mean_ranks([RankSelector(relevance).fit(source).scores_ for relevance in relevances]))
-    whole = open_source(frame, target, kinds=kinds)
+        table = open_table(frame.iloc[rows].reset_index(drop=True), target, kinds=kinds)
+        found.append(mean_ranks([RankSelector(relevance).fit(table).scores_ for relevance in relevances]))
+    whole = open_table(frame, target, kinds=kinds)
     ranks = mean_ranks([RankSelector(relevance).fit(whole).scores_ for relevance in relevances])
     reach = norm.ppf(0.975) * np.std(found, axis=0, ddof=1)
     return np.clip(np.column_stack([ranks - reach, ranks + reach]), 1, len(ranks))

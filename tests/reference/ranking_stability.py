@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 
 
 def draw_bootstrap(n, rng):
@@ -27,8 +27,8 @@ def rank_samples(frame, target, kinds, relevance, draw, n_samples, seed):
     rng, found = np.random.default_rng(seed), []
     for _ in range(n_samples):
         rows = frame.iloc[np.sort(draw(len(frame), rng))].reset_index(drop=True)
-        found.append(RankSelector(relevance).fit(open_source(rows, target, kinds=kinds)).scores_)
-    return RankSelector(relevance).fit(open_source(frame, target, kinds=kinds)).scores_, np.array(found)
+        found.append(RankSelector(relevance).fit(open_table(rows, target, kinds=kinds)).scores_)
+    return RankSelector(relevance).fit(open_table(frame, target, kinds=kinds)).scores_, np.array(found)
 
 
 def stability_of(scores, sampled, factor):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from tamiz import SubsetSelector, open_source, selection_report
+from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst, BranchAndBound, Exhaustive, Forward
@@ -113,5 +113,5 @@ def test_a_wrapper_and_a_file_leave_them_out_too(tmp_path):
     path = tmp_path / "table.csv"
     TABLE[["x", "noise", "again"]].assign(y=Y).to_csv(path, index=False)
     with pytest.warns(TamizWarning, match=ONE_NOTE):
-        selector = SubsetSelector(CrossValidated("gaussian_nb", 3), Forward()).fit(open_source(path, "y"))
+        selector = SubsetSelector(CrossValidated("gaussian_nb", 3), Forward()).fit(open_table(path, "y"))
     assert selector.duplicates_ == {"again": "x"}

@@ -59,9 +59,9 @@ class OfTable(Evaluator):
 
     def __init__(self, seed, p):
         table = make_mixed(seed, n=60, n_numbers=p - p // 2, n_codes=p // 2, missing=0)
-        source = table.source()
+        opened = table.table()
         with parallel.thread_session():
-            self.cfs = CFS().bind(source, np.random.default_rng(0))
+            self.cfs = CFS().bind(opened, np.random.default_rng(0))
         self.asked = []
 
     def evaluate(self, candidates):

@@ -24,8 +24,8 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models import permutation_losses
 from tamiz.search import Evaluations, RecursiveElimination
-from tamiz.sources.factory import as_source
 from tamiz.subsets.evaluator import Evaluator
+from tamiz.table.factory import as_table
 
 from ..reference.importance import importances as plain
 from ..reference.importance import orders
@@ -271,7 +271,7 @@ def test_a_path_that_is_shared_with_the_score_is_the_path_in_the_training_rows()
 
 
 def evaluator_of(frame, y, model, **more):
-    return CrossValidated(model, 3, **more).bind(as_source(frame, y), np.random.default_rng(0))
+    return CrossValidated(model, 3, **more).bind(as_table(frame, y), np.random.default_rng(0))
 
 
 def test_the_importance_of_a_category_is_that_of_all_its_indicators():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from tests.sentences import sentences
 
-from tamiz import SubsetSelector, open_source, study
+from tamiz import SubsetSelector, open_table, study
 from tamiz.assessment import recommend_columns
 from tamiz.criteria import CFS
 from tamiz.exceptions import TamizWarning
@@ -28,8 +28,8 @@ def copies(n=300, seed=0):
     return X, X["x"] + X["a"] + X["sexcode"] + rng.normal(size=n)
 
 
-def problem_of(source, search):
-    return search.make_problem(source.schema.names, source.schema.used, None)
+def problem_of(table, search):
+    return search.make_problem(table.schema.names, table.schema.used, None)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def problem_of(source, search):
 )
 def test_a_required_column_is_kept_and_excluded_and_grouped_ones_are_not_compared(search, left_out):
     X, y = copies()
-    source = open_source(X, y)
-    kept, same = leave_out_equivalents(source, problem_of(source, search))
-    assert {source.schema.names[j] for j in same} == left_out
-    assert set(source.schema.used) - set(kept.schema.used) == set(same)
+    table = open_table(X, y)
+    kept, same = leave_out_equivalents(table, problem_of(table, search))
+    assert {table.schema.names[j] for j in same} == left_out
+    assert set(table.schema.used) - set(kept.schema.used) == set(same)
 
 
 def test_a_table_without_equivalent_columns_is_returned_as_it_is():
-    source = open_source(*copies())
-    kept, _ = leave_out_equivalents(source)
+    table = open_table(*copies())
+    kept, _ = leave_out_equivalents(table)
     assert leave_out_equivalents(kept) == (kept, {})
 
 

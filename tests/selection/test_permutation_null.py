@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz.assessment import recommend_columns, selection_report
 from tamiz.exceptions import TamizWarning
 from tamiz.selection.permutation_null import (
@@ -23,7 +23,7 @@ X = np.random.default_rng(0).normal(size=(N, 2))
 
 
 def drawn(y, **roles):
-    way = target_shuffle(open_source(X, y, **roles))
+    way = target_shuffle(open_table(X, y, **roles))
     return way.description, way.draw(np.random.default_rng(1))
 
 
@@ -72,10 +72,10 @@ def test_a_group_of_another_size_receives_a_time_course_of_the_same_shape():
     # Three levels, and within each group three steps, of as many rows as its size allows.
     step = np.repeat([0, 1, 2, 0, 1, 2, 0, 1, 2], [4, 4, 4, 2, 2, 2, 1, 1, 1])
     y = 10 * groups + step + 0.5
-    source = open_source(X[:21], y, groups=groups)
+    table = open_table(X[:21], y, groups=groups)
     seen = set()
     for seed in range(20):
-        shuffled = target_shuffle(source).draw(np.random.default_rng(seed))
+        shuffled = target_shuffle(table).draw(np.random.default_rng(seed))
         base = [float(shuffled[groups == group][0]) for group in range(3)]
         assert sorted(base) == [0.5, 10.5, 20.5]
         assert (shuffled - np.array(base)[groups]).tolist() == step.tolist()
@@ -94,17 +94,17 @@ def test_no_target_drawn_is_constant():
     groups = np.concatenate([np.zeros(6, dtype=int), np.arange(1, 9)])
     y = np.where(groups == 0, 1, 0)
     y[2] = 0
-    way = target_shuffle(open_source(X[:14], y, groups=groups))
+    way = target_shuffle(open_table(X[:14], y, groups=groups))
     assert way.description == "exchanged among whole groups"
     y[3:5] = 0
     for target in (y, 1 - y):
-        way = target_shuffle(open_source(X[:14], target, groups=groups))
+        way = target_shuffle(open_table(X[:14], target, groups=groups))
         assert all(np.ptp(way.draw(np.random.default_rng(seed))) == 1 for seed in range(50))
 
 
 def remarkable(X, y, rng, **roles):
     """Whether at most one in twenty shuffled targets goes as well with a column as the target does."""
-    way = target_shuffle(open_source(X, y, **roles))
+    way = target_shuffle(open_table(X, y, **roles))
     assert way.description == "exchanged among whole groups"
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
 
@@ -156,8 +156,8 @@ def test_p_counts_the_target_as_it_is_among_those_shuffled():
 
 
 def test_small_tables_are_shuffled_more_often_than_large_ones():
-    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(200, 1000))).schema) == 99
-    assert default_n_permutations(open_source(np.random.default_rng(0).normal(size=(201, 1000))).schema) == 19
+    assert default_n_permutations(open_table(np.random.default_rng(0).normal(size=(200, 1000))).schema) == 99
+    assert default_n_permutations(open_table(np.random.default_rng(0).normal(size=(201, 1000))).schema) == 19
 
 
 def chance_warnings(X, y, **parameters):
@@ -245,7 +245,7 @@ def test_a_fit_that_is_a_part_of_another_computation_is_not_compared_with_chance
 )
 def test_shuffled_targets_are_searched_until_one_reaches_the_merit_or_it_is_clearly_above(observed, merits, n):
     values = iter(merits)
-    shuffle = target_shuffle(open_source(X, np.arange(N) / 7))
+    shuffle = target_shuffle(open_table(X, np.arange(N) / 7))
     null = chance_null(observed, lambda *_: (next(values), 1), shuffle, len(merits))
     assert (None if null is None else null.null_values.tolist()) == (None if n is None else merits[:n])
 
@@ -261,9 +261,9 @@ def test_rows_of_groups_are_tested_by_one_row_of_each(classes):
             y = (effect * x + rng.normal(size=60))[group] + 0.1 * rng.normal(size=480)
             y = np.where(y > np.median(y), "high", "low") if classes else y
             X = np.column_stack([x[group] + 0.1 * rng.normal(size=480), rng.normal(size=480)])
-            source = open_source(X, y, groups=group)
-            found[effect] += has_significant_column(source, np.array([0, 1]), 0.05 / 2)
+            table = open_table(X, y, groups=group)
+            found[effect] += has_significant_column(table, np.array([0, 1]), 0.05 / 2)
     # The standard error of a share of .05 of 100 tables is .022.
     assert found[0.0] <= 11
     assert found[0.8] >= (85 if classes else 97)
-    assert not has_significant_column(open_source(X, y, time=np.arange(480.0)), np.array([0, 1]), 0.9)
+    assert not has_significant_column(open_table(X, y, time=np.arange(480.0)), np.array([0, 1]), 0.9)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from tests.reference import redundancy as plain
 
-from tamiz import RedundancyFilter, load, open_source, save
+from tamiz import RedundancyFilter, load, open_table, save
 from tamiz.criteria import FisherScore, Variance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
@@ -145,8 +145,8 @@ def test_columns_of_many_values_do_not_determine_each_other_by_chance():
     rng = np.random.default_rng(5)
     table = pd.DataFrame({"ticket": rng.integers(0, 90, 100), "cabin": rng.integers(0, 90, 100)}).astype(str) + "x"
     table["copy"] = table["ticket"]
-    source = open_source(table, kinds=dict.fromkeys(table, "categorical"))
-    found = RedundancyFilter("symmetric_uncertainty", threshold=0.7).fit(source)
+    opened = open_table(table, kinds=dict.fromkeys(table, "categorical"))
+    found = RedundancyFilter("symmetric_uncertainty", threshold=0.7).fit(opened)
     assert found.determined_by_ == {"copy": ("ticket",)}
 
 

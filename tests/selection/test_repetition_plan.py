@@ -9,7 +9,7 @@ from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelec
 from tamiz.exceptions import TamizWarning
 from tamiz.selection import repetition_plan
 from tamiz.selection.repetition_plan import time_on_columns, time_repetitions
-from tamiz.sources.factory import as_source
+from tamiz.table.factory import as_table
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 8)), np.arange(60) % 2
@@ -92,7 +92,7 @@ def test_a_plan_of_a_table_that_cannot_be_used_is_the_error_of_fit():
 
 
 def test_a_selection_that_is_not_repeated_is_timed_on_some_columns(monkeypatch):
-    table = as_source(RNG.normal(size=(5, 1000)))
+    table = as_table(RNG.normal(size=(5, 1000)))
     seconds, widths = iter([0.9, 0.15, 0.3, 0.9]), []
     monkeypatch.setattr(repetition_plan, "_time_call", lambda run: run() or next(seconds))
     found = time_on_columns(lambda part: widths.append(len(part.schema.used)), table, 2.0)

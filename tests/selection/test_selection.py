@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tamiz import RankSelector, SubsetSelector, open_source
+from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz.criteria import (
     CFS,
     JMI,
@@ -72,19 +72,19 @@ def test_every_kind_of_table_scores_the_same_to_the_bit(relevance, table):
     X = TABLES[table]()
     if table == "array of objects":
         # An object array says nothing of its columns' kinds.
-        X = open_source(X, Y, kinds={f"x{j}": "numeric" for j in range(3)})
+        X = open_table(X, Y, kinds={f"x{j}": "numeric" for j in range(3)})
         np.testing.assert_array_equal(RankSelector(relevance).fit(X).scores_, expected)
     else:
         np.testing.assert_array_equal(RankSelector(relevance).fit(X, Y).scores_, expected)
 
 
 @pytest.mark.parametrize("relevance", RELEVANCES, ids=repr)
-def test_an_array_and_a_source_score_as_the_frame_does(relevance):
+def test_an_array_and_a_table_score_as_the_frame_does(relevance):
     X, y = load_iris(return_X_y=True)
     expected = RankSelector(relevance).fit(pd.DataFrame(X), y).scores_
     for order in ("C", "F"):
         np.testing.assert_array_equal(RankSelector(relevance).fit(np.asarray(X, order=order), y).scores_, expected)
-    np.testing.assert_array_equal(RankSelector(relevance).fit(open_source(X, y)).scores_, expected)
+    np.testing.assert_array_equal(RankSelector(relevance).fit(open_table(X, y)).scores_, expected)
     np.testing.assert_array_equal(RankSelector(relevance).fit(X.tolist(), y.tolist()).scores_, expected)
 
 
@@ -101,7 +101,7 @@ def test_every_kind_of_table_gives_the_same_search_to_the_bit(table):
 @pytest.mark.parametrize("convention", ["hall", "weka"])
 def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
     # Small blocks, so that there are several for the threads.
-    monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 64)
+    monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 64)
     monkeypatch.setattr("tamiz.criteria.uncertainty._BLOCK_ROWS", 256)
     X, y = load_breast_cancer(return_X_y=True)
     y = y if target == "classes" else X[:, 3] + 0.5 * X[:, 0]
@@ -118,7 +118,7 @@ def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
 
 @pytest.mark.parametrize("relevance", RELEVANCES, ids=repr)
 def test_a_ranking_is_the_same_on_one_core_and_on_two(relevance, monkeypatch):
-    monkeypatch.setattr("tamiz.sources.base.PIECE_ROWS", 64)
+    monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 64)
     X, y = load_breast_cancer(return_X_y=True)
     scores = []
     for cores in ("1", "2"):
@@ -145,10 +145,10 @@ def test_a_frame_stays_a_frame_of_its_library_with_its_dtypes():
     assert kept.num_columns == 2
 
 
-def test_a_source_gives_the_users_columns_back():
-    source = open_source(FRAME.assign(cls=Y), "cls")
-    selector = SubsetSelector(CFS(), BestFirst()).fit(source)
-    pd.testing.assert_frame_equal(selector.transform(source), FRAME[list(selector.get_feature_names_out())])
+def test_a_table_gives_the_users_columns_back():
+    table = open_table(FRAME.assign(cls=Y), "cls")
+    selector = SubsetSelector(CFS(), BestFirst()).fit(table)
+    pd.testing.assert_frame_equal(selector.transform(table), FRAME[list(selector.get_feature_names_out())])
 
 
 def test_an_array_stays_an_array_of_its_dtype():
@@ -277,7 +277,7 @@ def test_n_features_and_threshold_keep_what_passes_both():
     assert kept.get_support(indices=True).tolist() == [2]
 
 
-@pytest.mark.parametrize("library", ["numpy", "pandas", "polars", "source"])
+@pytest.mark.parametrize("library", ["numpy", "pandas", "polars", "table"])
 def test_a_threshold_that_no_column_reaches_is_warned_of(library):
     X, y = load_iris(return_X_y=True)
     names = [f"x{j}" for j in range(4)]
@@ -288,7 +288,7 @@ def test_a_threshold_that_no_column_reaches_is_warned_of(library):
     with pytest.warns(TamizWarning, match=rf"No column scores at least threshold=3\.2: the highest score is {best}\."):
         selector.fit(frames.get(library, X))
     with pytest.warns(UserWarning, match="No features were selected"):
-        chosen = selector.transform({"numpy": X, "source": open_source(X, y), **frames}[library])
+        chosen = selector.transform({"numpy": X, "table": open_table(X, y), **frames}[library])
     assert chosen.shape[1] == 0
 
 
@@ -379,9 +379,9 @@ def test_invalid_weights_are_refused(weight, message):
         RankSelector(Variance()).fit(FRAME, sample_weight=weight)
 
 
-def test_a_source_does_not_take_a_target_or_weights_twice():
-    with pytest.raises(TypeError, match="A source has its own target and weights: pass them to open_source"):
-        RankSelector(InformationGain()).fit(open_source(FRAME, Y), Y)
+def test_a_table_does_not_take_a_target_or_weights_twice():
+    with pytest.raises(TypeError, match="A Table has its own target and weights: pass them to open_table"):
+        RankSelector(InformationGain()).fit(open_table(FRAME, Y), Y)
 
 
 def test_a_relevance_of_a_numeric_target_needs_the_rule_named():
@@ -488,12 +488,12 @@ def test_mdl_cuts_columns_of_very_many_classes():
 
 def test_tables_that_do_not_fit_are_refused_before_they_are_counted(monkeypatch):
     frame = pd.DataFrame({"a": pd.Categorical([*"pqrs"] * 5)})
-    source = open_source(frame, np.tile(["u", "v"], 10))
+    table = open_table(frame, np.tile(["u", "v"], 10))
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 10.0)
     # The free memory is not checked for tables as small as these.
     monkeypatch.setattr("tamiz.criteria.entropy_relevance._UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Counting 2 classes in each of 1 columns needs .* 10 B are free"):
-        RankSelector(InformationGain()).fit(source)
+        RankSelector(InformationGain()).fit(table)
 
 
 @pytest.mark.parametrize("search", [BestFirst(direction="backward"), BestFirst(), Forward(), Backward()], ids=repr)

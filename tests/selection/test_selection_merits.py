@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from tamiz import SubsetSelector, load, open_source, save
+from tamiz import SubsetSelector, load, open_table, save
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.search import Exhaustive, Forward, RandomSubsets
 
@@ -84,10 +84,10 @@ def test_sets_of_another_shape_are_refused():
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_a_column_that_takes_no_part_is_in_no_set():
-    source = open_source(X.assign(row=np.arange(150)), Y)
-    selector = SubsetSelector(CFS(), Forward()).fit(source)
+    table = open_table(X.assign(row=np.arange(150)), Y)
+    selector = SubsetSelector(CFS(), Forward()).fit(table)
     with pytest.raises(ValueError, match=r"Column 'row' is excluded from this table \(it is a row number\)"):
-        selector.merits(np.ones((1, 5), dtype=bool), source)
+        selector.merits(np.ones((1, 5), dtype=bool), table)
 
 
 def test_a_selector_that_is_not_fitted_has_no_merits():

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 
-from tamiz import RankSelector, SubsetSelector, criteria, open_source, selection_report
+from tamiz import RankSelector, SubsetSelector, criteria, open_table, selection_report
 from tamiz.criteria import CFS, CrossValidated, LaplacianScore, PermutationImportance, laplacian_score
 from tamiz.graphs import KNearest
 from tamiz.reduction import LaplacianEigenmaps
@@ -168,5 +168,5 @@ def test_the_graph_of_a_wide_sparse_table_is_that_of_its_rows():
     np.testing.assert_allclose(
         scores, 1 - laplacian_score(from_sparse, KNearest(5).build(from_sparse.toarray())), rtol=1e-9
     )
-    mapped = LaplacianEigenmaps(2, disconnected="connect", graph=KNearest(5)).fit(open_source(from_sparse))
-    np.testing.assert_array_equal(mapped.transform(open_source(from_sparse[:4])), mapped.transform(from_sparse[:4]))
+    mapped = LaplacianEigenmaps(2, disconnected="connect", graph=KNearest(5)).fit(open_table(from_sparse))
+    np.testing.assert_array_equal(mapped.transform(open_table(from_sparse[:4])), mapped.transform(from_sparse[:4]))

@@ -21,7 +21,7 @@ from tamiz import (
     SizeSearchCV,
     SubsetSelector,
     load,
-    open_source,
+    open_table,
     save,
     selection_report,
 )
@@ -121,7 +121,7 @@ def test_of_equal_scores_the_smallest_size_is_taken_and_one_standard_error_is_sp
 
 def test_single_sets_and_the_baseline_are_scored_on_the_folds_of_the_search():
     search = SizeSearchCV(RankSelector(FisherScore()), GaussianNB(), sizes=[10], random_state=3).fit(X, Y)
-    evaluator = search.make_evaluator(open_source(X, Y))
+    evaluator = search.make_evaluator(open_table(X, Y))
     found = evaluator.fold_scores(Candidates.from_masks(np.array([[True] * 10, [False] * 10])))
     assert found[0].tolist() == [search.cv_results_[f"split{fold}_test_score"][0] for fold in range(5)]
     assert found[1].tolist() == [(Y[fold.test] == 1).mean() for fold in evaluator.task.folds]
@@ -134,7 +134,7 @@ def test_frames_stay_frames_and_sources_and_names_of_models_are_taken():
     assert (
         kept.columns.tolist() == search.get_feature_names_out().tolist() == table.columns[search.get_support()].tolist()
     )
-    by_source = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", sizes=[2, 11]).fit(open_source(table, Y))
+    by_source = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", sizes=[2, 11]).fit(open_table(table, Y))
     assert by_source.n_features_ in (2, 11)
     assert by_source.score_name_ == "accuracy of naive Bayes"
 
@@ -143,11 +143,11 @@ def test_frames_stay_frames_and_sources_and_names_of_models_are_taken():
 def test_naive_bayes_by_its_fold_backend_scores_as_its_refits(monkeypatch, scoring):
     y, table = Y == 1, pd.DataFrame(X).add_prefix("c").assign(word=np.where(X[:, 2] > 90, "large", "small"))
     search = SizeSearchCV(RankSelector(InformationGain()), "naive_bayes", cv=3, scoring=scoring)
-    by_backend = clone(search).fit(open_source(table, y))
+    by_backend = clone(search).fit(open_table(table, y))
     monkeypatch.setattr(
         "tamiz.selection.size_search.choose_backend", lambda task: (RefitBackend(task), RefitBackend.method)
     )
-    by_refits = clone(search).fit(open_source(table, y))
+    by_refits = clone(search).fit(open_table(table, y))
     for name, values in by_refits.cv_results_.items():
         np.testing.assert_allclose(by_backend.cv_results_[name], values, rtol=0, atol=1e-12)
 

@@ -1,11 +1,11 @@
-"""Random mixed tables with ties, missing values and weights, also as a source."""
+"""Random mixed tables with ties, missing values and weights, also as a table."""
 
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from tamiz import open_source
+from tamiz import open_table
 
 
 class Mixed(NamedTuple):
@@ -23,9 +23,9 @@ class Mixed(NamedTuple):
     def target(self):
         return np.array([*"uvwxyz"])[self.classes]
 
-    def source(self, *, target=None, weighted=False):
+    def table(self, *, target=None, weighted=False):
         target = self.target() if target is None else target
-        return open_source(self.frame(), target, weight=self.weight.astype(float) if weighted else None)
+        return open_table(self.frame(), target, weight=self.weight.astype(float) if weighted else None)
 
     def repeated(self):
         return Mixed(*(part.repeat(self.weight, axis=0) for part in self))

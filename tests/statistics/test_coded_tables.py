@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz.criteria import (
     MDL,
     Entropy,
@@ -43,10 +43,10 @@ def mixed():
     )
 
 
-def coded(source):
-    schema = source.schema
+def coded(table):
+    schema = table.schema
     n_classes = schema.n_classes if schema.has_classes else 0
-    return CodedTable(source.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
+    return CodedTable(table.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def coded(source):
 )
 def test_scores_under_row_counts_are_those_of_repeated_rows(mixed, target, other, relevances):
     frame, n, rng = mixed.drop(columns=other), len(mixed), np.random.default_rng(1)
-    source = open_source(frame, target, kinds=KINDS)
-    table = coded(source)
+    opened = open_table(frame, target, kinds=KINDS)
+    table = coded(opened)
     for _ in range(3):
         counts = np.bincount(rng.integers(0, n, n), minlength=n)
         sample = table.with_weights(counts.astype(float), sample_log_table(None, n))
-        again = open_source(frame.iloc[np.repeat(np.arange(n), counts)].reset_index(drop=True), target, kinds=KINDS)
+        again = open_table(frame.iloc[np.repeat(np.arange(n), counts)].reset_index(drop=True), target, kinds=KINDS)
         for relevance in relevances:
             expected = RankSelector(relevance).fit(again).scores_
             np.testing.assert_allclose(
-                relevance.reweighted_scores(sample, source.schema), expected, rtol=1e-9, atol=1e-12
+                relevance.reweighted_scores(sample, opened.schema), expected, rtol=1e-9, atol=1e-12
             )
 
 
@@ -104,23 +104,23 @@ def test_ranges_of_values_give_about_the_scores_of_the_values(monkeypatch):
     monkeypatch.setattr(coded_tables, "_MAX_CELLS", 512)
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 20_000)
-    source = open_source((y[:, None] * [0.0, 0.1, 0.3, 1.0] + rng.normal(size=(20_000, 4))), y)
-    sample = coded(source).with_weights(np.ones(20_000), sample_log_table(None, 20_000))
-    exact = RankSelector(InformationGain()).fit(source).scores_
+    table = open_table((y[:, None] * [0.0, 0.1, 0.3, 1.0] + rng.normal(size=(20_000, 4))), y)
+    sample = coded(table).with_weights(np.ones(20_000), sample_log_table(None, 20_000))
+    exact = RankSelector(InformationGain()).fit(table).scores_
     assert exact[0] == 0
     assert (exact[1:] > 0).all()
-    np.testing.assert_allclose(InformationGain().reweighted_scores(sample, source.schema), exact, rtol=0.05, atol=1e-4)
+    np.testing.assert_allclose(InformationGain().reweighted_scores(sample, table.schema), exact, rtol=0.05, atol=1e-4)
 
 
 def test_a_column_that_is_constant_in_a_sample_scores_nothing():
     x, y = np.zeros(60), np.arange(60) % 2
     x[:1] = 1e8
-    source = open_source(x[:, None] + 1e5, y)
+    table = open_table(x[:, None] + 1e5, y)
     weight = np.ones(60)
     weight[0] = 0
-    sample = coded(source).with_weights(weight, np.empty(0))
-    assert FisherScore().reweighted_scores(sample, source.schema).tolist() == [0]
-    assert Variance().reweighted_scores(sample, source.schema).tolist() == [0]
+    sample = coded(table).with_weights(weight, np.empty(0))
+    assert FisherScore().reweighted_scores(sample, table.schema).tolist() == [0]
+    assert Variance().reweighted_scores(sample, table.schema).tolist() == [0]
 
 
 def test_a_statistic_of_another_kind_is_refused_by_name(mixed):
@@ -132,6 +132,6 @@ def test_a_statistic_of_another_kind_is_refused_by_name(mixed):
 
         update = merge = empty
 
-    sample = coded(open_source(mixed, "kind", kinds=KINDS)).with_weights(np.ones(200), np.empty(0))
+    sample = coded(open_table(mixed, "kind", kinds=KINDS)).with_weights(np.ones(200), np.empty(0))
     with pytest.raises(UnsupportedStatisticError, match="Other"):
         sample.gather(Other())

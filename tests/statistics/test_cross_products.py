@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.statistics.cross_products import ScatterMatrix
 
 RNG = np.random.default_rng(0)
@@ -11,10 +11,10 @@ ABOUT_0 = (RNG.normal(size=(20000, 12)) * np.geomspace(0.1, 100, 12)).astype(np.
 
 
 def scatter_of(X, weight=None, *, started=True):
-    source = open_source(X, weight=weight)
-    scatter = ScatterMatrix(source.schema.numeric, ())
-    constant = {j for j, column in enumerate(source.schema.columns) if column.constant}
-    return source.reduce(scatter.with_start_centre(next(source.blocks()), constant) if started else scatter)[0]
+    table = open_table(X, weight=weight)
+    scatter = ScatterMatrix(table.schema.numeric, ())
+    constant = {j for j, column in enumerate(table.schema.columns) if column.constant}
+    return table.reduce(scatter.with_start_centre(next(table.blocks()), constant) if started else scatter)[0]
 
 
 @pytest.mark.parametrize("shift", [0, 1.3, 2, 50])
@@ -88,8 +88,8 @@ def test_correlations_are_those_of_the_rows_with_both_values(dtype):
     X[rng.random(300) < 0.5, 1] = np.nan
     X[100:, 2] = 1e3
     weight = rng.integers(0, 4, 300).astype(float)
-    source = open_source(X, weight=weight)
-    (scatter,) = source.reduce(ScatterMatrix(source.schema.numeric, (), (0, 1), with_squares=True))
+    table = open_table(X, weight=weight)
+    (scatter,) = table.reduce(ScatterMatrix(table.schema.numeric, (), (0, 1), with_squares=True))
     repeated = np.repeat(X, weight.astype(int), axis=0).astype(np.float64)
     for i, j in np.argwhere(~np.eye(5, dtype=bool)).tolist():
         both = repeated[~np.isnan(repeated[:, [i, j]]).any(axis=1)][:, [i, j]]

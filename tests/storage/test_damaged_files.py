@@ -232,8 +232,8 @@ def test_attributes_that_fit_does_not_set_are_refused(path, name):
             record("tamiz.criteria.cross_validated:CrossValidated", cv=3),
             r"missing 1 required positional argument: 'estimator'",
         ),
-        (record("tamiz.sources.schema:Column", name="a", kind="id", color=1), r"unexpected keyword argument 'color'"),
-        (record("tamiz.sources.schema:Column", name="a"), r"missing 1 required positional argument: 'kind'"),
+        (record("tamiz.table.schema:Column", name="a", kind="id", color=1), r"unexpected keyword argument 'color'"),
+        (record("tamiz.table.schema:Column", name="a"), r"missing 1 required positional argument: 'kind'"),
         (
             record("tamiz.statistics.cross_products:LevelIndicators", column=1),
             r"missing 1 required positional argument",

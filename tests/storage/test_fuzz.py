@@ -12,9 +12,9 @@ from tamiz.exceptions import DataError
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.reduction.classical.extension import GowerExtension
 from tamiz.reduction.classical.inner_products import SquaredDistances
-from tamiz.sources.schema import Column, Schema
 from tamiz.storage import records
 from tamiz.storage.invariants import collect_invariants
+from tamiz.table.schema import Column, Schema
 
 from . import fuzz
 from .files import parts_of

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz.criteria import FisherScore, Variance
 from tamiz.report.ranking import collect_ranking
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def ranking_of(X, y, **options):
     # Repeated rows of a group make columns with many values predict the target.
     result = study(
-        open_source(X, y, **options),
+        open_table(X, y, **options),
         assess=False,
         maps=[],
         keep_leaks=True,

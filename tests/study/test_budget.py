@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from tests.sentences import sentences
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
 from tamiz._study.estimates import estimate_steps
@@ -23,7 +23,7 @@ from tamiz.method_lookup import choose_merit_and_search
 from tamiz.runtime import progress
 from tamiz.search import BestFirst, Evaluations, Exhaustive, Forward, RandomSubsets
 from tamiz.search.stopping import AnyOf, Seconds
-from tamiz.sources.schema import Column, Schema
+from tamiz.table.schema import Column, Schema
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 
@@ -329,9 +329,9 @@ def test_the_evaluations_of_a_search_are_those_of_five_steps_or_its_limit():
 def test_refits_that_the_mean_rank_leaves_out_cost_nothing():
     linear = LinearCoefficient()
     X, y = np.random.default_rng(0).normal(size=(50, 4)), np.arange(50) % 2
-    schema = open_source(X, y).schema
+    schema = open_table(X, y).schema
     assert linear.study_refit_products(schema, 200) == 200 * 50 * 4 * 2
     for n in (10, 10**8):
-        refits = linear.make_reweighted_scorer(open_source(X, y), n) is not None
+        refits = linear.make_reweighted_scorer(open_table(X, y), n) is not None
         assert bool(linear.study_refit_products(schema, n)) == refits
     assert linear.study_refit_products(replace(schema, target=None), 200) == 0

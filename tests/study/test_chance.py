@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tamiz
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz._study.run import StudyRun
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.recommendation import Recommendation
@@ -17,15 +17,15 @@ from tamiz.search import BestFirst
 
 def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     rng = np.random.default_rng(3)
-    source = open_source(rng.normal(size=(60, 200)), rng.permutation(np.arange(60) % 2).astype(str))
-    selector = SubsetSelector().fit(source)
+    table = open_table(rng.normal(size=(60, 200)), rng.permutation(np.arange(60) % 2).astype(str))
+    selector = SubsetSelector().fit(table)
     subset = SimpleNamespace(columns=("x1",))
-    study = SimpleNamespace(source=source, leaking=frozenset(), steps=SimpleNamespace(interruption_note=None))
+    study = SimpleNamespace(table=table, leaking=frozenset(), steps=SimpleNamespace(interruption_note=None))
 
     def find(merits, **more):
         null = SimpleNamespace(merits=merits, observed=0.5, statistic="merit", shuffling="shuffled among all rows")
         assessed = None if merits is None else SimpleNamespace(null=null)
-        return StudyRun._find_chance(study, selector, more.get("subset", subset), assessed, source)
+        return StudyRun._find_chance(study, selector, more.get("subset", subset), assessed, table)
 
     with pytest.warns(TamizWarning, match="may be chance. 1 of 19 searches on targets shuffled among all rows reaches"):
         assert find((0.5, *[0.1] * 18)).startswith("1 of 19 searches")

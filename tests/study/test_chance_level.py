@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 import tamiz
-from tamiz import open_source
+from tamiz import open_table
 from tamiz._study.ranking import describe_chance_level
 from tamiz.criteria import JMI, FisherScore, GainRatio, InformationGain, SymmetricUncertainty
 from tamiz.report.ranking import collect_ranking
@@ -104,8 +104,8 @@ def test_a_column_that_predicts_the_target_is_nowhere_called_chance(selected):
     asked = {"relevances": [InformationGain(), GainRatio()], "maps": [], "assess": False, "keep_leaks": True}
     record = tamiz.study(X, np.where(y, "ill", "well"), search=search, **asked).record
     assert [leak.name for leak in record.table.leakage] == ["reason"]
-    source = open_source(X, np.where(y, "ill", "well"))
-    named = [one.name for one in describe_chance_level(source, record.ranking, "distribute")]
+    table = open_table(X, np.where(y, "ill", "well"))
+    named = [one.name for one in describe_chance_level(table, record.ranking, "distribute")]
     assert "reason" in named
     assert [one.name for one in record.ranking.at_chance] == [name for name in named if name != "reason"]
     shown = collect_ranking(record)

@@ -8,15 +8,15 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import StandardScaler
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz._study import map_colors
 from tamiz._study.map_colors import describe_clusters
 from tamiz.report.records.codec import to_json
 
 
 def found(table, rows=None, seed=0, **roles):
-    source = open_source(table, **roles)
-    clusters = describe_clusters(source, np.arange(source.schema.n_rows) if rows is None else rows, seed)
+    opened = open_table(table, **roles)
+    clusters = describe_clusters(opened, np.arange(opened.schema.n_rows) if rows is None else rows, seed)
     return clusters and to_json(clusters)
 
 

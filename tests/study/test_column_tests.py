@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.feature_selection import f_classif
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz._study.column_tests import describe_column_tests, describe_uncut_columns, detectable_effect, run_tests
 from tamiz._study.ranking import RankingCriterion, describe_ranking, score_columns
 from tamiz.criteria import SymmetricUncertainty
@@ -15,15 +15,15 @@ from tamiz.report.records.codec import to_json
 
 
 def uncut(frame, y, **more):
-    source = open_source(frame, y, **more)
-    _, known = score_columns([ranked(source)], source)
-    columns = describe_uncut_columns(source, known, run_tests(source, known))
+    table = open_table(frame, y, **more)
+    _, known = score_columns([ranked(table)], table)
+    columns = describe_uncut_columns(table, known, run_tests(table, known))
     return columns and to_json(columns)
 
 
-def ranked(source):
+def ranked(table):
     return RankingCriterion(
-        "symmetric_uncertainty", "Symmetric uncertainty", SymmetricUncertainty().adapt_to(source.schema), source
+        "symmetric_uncertainty", "Symmetric uncertainty", SymmetricUncertainty().adapt_to(table.schema), table
     )
 
 
@@ -41,8 +41,8 @@ def classes(n=300):
 
 
 def describe_tests(frame, y, **more):
-    source = open_source(frame, y, **more)
-    return describe_column_tests(run_tests(source, StatisticsCache()), source.schema)
+    table = open_table(frame, y, **more)
+    return describe_column_tests(run_tests(table, StatisticsCache()), table.schema)
 
 
 def test_p_values_are_adjusted_over_the_columns_that_can_be_tested():
@@ -58,8 +58,8 @@ def test_p_values_are_adjusted_over_the_columns_that_can_be_tested():
 
 
 def test_a_table_without_a_target_has_no_tests_and_one_of_constants_has_none():
-    source = open_source(classes()[0])
-    assert run_tests(source, StatisticsCache()) is None
+    table = open_table(classes()[0])
+    assert run_tests(table, StatisticsCache()) is None
     assert describe_tests(pd.DataFrame({"same": [1.0] * 6}), [*"ababab"]).untestable_reason == "no column can be tested"
 
 
@@ -129,8 +129,8 @@ def test_rows_that_hang_together_are_not_tested():
 
 def test_the_ranking_has_the_columns_without_a_cut_point_and_the_constant_ones():
     frame, y = classes()
-    source = open_source(frame.assign(same=1.5), y)
-    ranking = to_json(describe_ranking(source, [ranked(source)]))
+    table = open_table(frame.assign(same=1.5), y)
+    ranking = to_json(describe_ranking(table, [ranked(table)]))
     assert ranking["uncut"]["columns"] == [
         name for name, cuts in ranking["cut_points"].items() if not cuts and name != "same"
     ]

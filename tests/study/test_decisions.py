@@ -50,7 +50,7 @@ def test_shares_and_p_values_are_those_of_the_functions(table, studied):
     assert found.columns == ("strong", "weak")
     assert {name: one.share for name, one in decisions.items() if one.share} == found.frequencies
     columns = [j for j, name in enumerate(X) if name != "copy"]
-    added = selection_importance(tamiz.open_source(X, y), columns, "ridge", n_splits=3)
+    added = selection_importance(tamiz.open_table(X, y), columns, "ridge", n_splits=3)
     for name, p in zip(added.names, added.adjusted_p_value, strict=True):
         assert decisions[name].p_value == pytest.approx(p, rel=1e-9)
 

@@ -4,21 +4,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz._study.table import describe_duplicates
 from tamiz.report.records.codec import to_json
-from tamiz.sources import duplicate_detection
-from tamiz.sources.duplicate_detection import MAX_DISTINCT, compute_fingerprints, find_duplicate_columns
-from tamiz.sources.views import select_columns, select_rows
+from tamiz.table import duplicate_detection
+from tamiz.table.duplicate_detection import MAX_DISTINCT, compute_fingerprints, find_duplicate_columns
+from tamiz.table.views import select_columns, select_rows
 
 
-def repeated(source):
-    return to_json(describe_duplicates(source, compute_fingerprints(source).rows))
+def repeated(table):
+    return to_json(describe_duplicates(table, compute_fingerprints(table).rows))
 
 
-def same(source):
-    names = source.schema.names
-    found = find_duplicate_columns(source, compute_fingerprints(source).columns)
+def same(table):
+    names = table.schema.names
+    found = find_duplicate_columns(table, compute_fingerprints(table).columns)
     return {names[j]: names[earlier] for j, earlier in found.items()}
 
 
@@ -35,7 +35,7 @@ def mixed(seed, n=400, *, levels=3):
 @pytest.mark.parametrize("seed", range(6))
 def test_repeated_and_contradicting_rows_are_those_that_pandas_counts(seed):
     frame = mixed(seed)
-    found = repeated(open_source(frame, "y"))
+    found = repeated(open_table(frame, "y"))
     plain = frame.assign(a=frame["a"] + 0.0)
     assert found["n"] == plain.duplicated().sum() > 0
     by_columns = plain.groupby(["a", "b", "colour"], dropna=False)["y"]
@@ -47,46 +47,46 @@ def test_the_example_is_the_first_row_that_repeats_by_its_number_in_the_users_ta
     frame = pd.DataFrame(
         {"a": [9.0, 5.0, 1.0, 7.0, 1.0, 5.0, 1.0, 5.0], "y": ["p", None, "p", "q", "p", "q", "p", "p"]}
     )
-    found = repeated(open_source(frame, "y"))
+    found = repeated(open_table(frame, "y"))
     assert (found["n"], found["example"]) == (2, [2, 4, 6])
     assert found["contradictions"] == {"n": 2, "example": [5, 7]}
 
 
 def test_a_numeric_target_has_no_contradictions():
     frame = pd.DataFrame({"a": [1.0, 1.0, 2.0, 2.0], "y": [0.5, 0.25, 1.5, 1.5]})
-    found = repeated(open_source(frame, "y"))
+    found = repeated(open_table(frame, "y"))
     assert (found["n"], found["example"]) == (1, [2, 3])
     assert found["contradictions"]["n"] == 0
 
 
 def test_rows_without_a_target_are_equal_by_their_columns():
-    found = repeated(open_source(mixed(0).drop(columns="y")))
+    found = repeated(open_table(mixed(0).drop(columns="y")))
     assert found["n"] == mixed(0).drop(columns="y").assign(a=lambda f: f["a"] + 0.0).duplicated().sum()
 
 
 def test_columns_that_take_no_part_are_not_compared():
     frame = pd.DataFrame({"id": np.arange(20), "a": np.repeat(np.arange(10.0), 2), "y": np.tile([1.5, 2.5], 10)})
-    assert repeated(open_source(frame, "y"))["n"] == 0
+    assert repeated(open_table(frame, "y"))["n"] == 0
     frame["y"] = 1.0 * (frame["a"] > 4) + 0.5
-    assert repeated(open_source(frame, "y"))["n"] == 10
+    assert repeated(open_table(frame, "y"))["n"] == 10
     # Rows of which nothing is known are not equal.
-    assert repeated(select_columns(open_source(frame, "y"), []))["n"] == 0
+    assert repeated(select_columns(open_table(frame, "y"), []))["n"] == 0
 
 
 def test_rows_in_pieces_are_the_same_rows(monkeypatch):
-    source = open_source(mixed(3, n=1000), "y")
-    whole, columns = repeated(source), compute_fingerprints(source).columns
+    table = open_table(mixed(3, n=1000), "y")
+    whole, columns = repeated(table), compute_fingerprints(table).columns
     monkeypatch.setattr(duplicate_detection, "PIECE_ROWS", 7)
-    assert repeated(source) == whole
-    assert compute_fingerprints(source).columns == columns
+    assert repeated(table) == whole
+    assert compute_fingerprints(table).columns == columns
     kept = np.arange(0, 1000, 3)
-    some = repeated(select_rows(source, kept))
-    assert some["n"] == repeated(open_source(mixed(3, n=1000).iloc[kept], "y"))["n"]
+    some = repeated(select_rows(table, kept))
+    assert some["n"] == repeated(open_table(mixed(3, n=1000).iloc[kept], "y"))["n"]
 
 
 def test_too_many_rows_are_not_compared(monkeypatch):
     monkeypatch.setattr(duplicate_detection, "_MAX_ROWS", 399)
-    assert compute_fingerprints(open_source(mixed(0), "y")).rows is None
+    assert compute_fingerprints(open_table(mixed(0), "y")).rows is None
 
 
 def test_a_column_repeats_the_first_one_of_equal_values():
@@ -96,7 +96,7 @@ def test_a_column_repeats_the_first_one_of_equal_values():
     near = a.copy()
     near[100] += 1e-9
     frame = pd.DataFrame({"a": a, "near": near, "again": a + 0.0, "scaled": 2 * a, "third": a, "y": rng.random(200)})
-    assert same(open_source(frame, "y")) == {"again": "a", "third": "a"}
+    assert same(open_table(frame, "y")) == {"again": "a", "third": "a"}
 
 
 def test_a_category_repeats_another_whose_levels_are_only_called_otherwise():
@@ -110,18 +110,18 @@ def test_a_category_repeats_another_whose_levels_are_only_called_otherwise():
         "filled": colour.fillna("none"),
         "gaps": colour.isna().map({True: "yes", False: None}),
     })  # fmt: skip
-    assert same(open_source(frame)) == {"farbe": "colour", "swapped": "colour"}
+    assert same(open_table(frame)) == {"farbe": "colour", "swapped": "colour"}
 
 
 def test_constant_columns_do_not_repeat_each_other():
     frame = pd.DataFrame({"a": ["x"] * 12, "b": ["z"] * 12, "c": [1.0] * 12, "d": [1.0] * 12, "e": np.arange(12) % 5})
-    assert same(open_source(frame)) == {}
+    assert same(open_table(frame)) == {}
 
 
 def test_numeric_and_categorical_columns_are_compared_within_their_kind_only():
     a = np.random.default_rng(2).integers(0, 2, 60)
     frame = pd.DataFrame({"number": a, "word": np.where(a, "yes", "no"), "wort": np.where(a, "ja", "nein")})
-    assert same(open_source(frame)) == {"wort": "word"}
+    assert same(open_table(frame)) == {"wort": "word"}
 
 
 def test_distinct_numbers_are_counted_while_they_are_few(monkeypatch):
@@ -134,5 +134,5 @@ def test_distinct_numbers_are_counted_while_they_are_few(monkeypatch):
         "late": np.where(np.arange(n) < 4000, 0, np.arange(n)) + 0.5,
     }
     gaps = np.where(np.arange(n) % 3, np.arange(n) % 4, np.nan)
-    found = compute_fingerprints(open_source(pd.DataFrame({**frame, "gaps": gaps}))).distinct
+    found = compute_fingerprints(open_table(pd.DataFrame({**frame, "gaps": gaps}))).distinct
     assert [None if values is None else len(values) for values in found.values()] == [7, 1000, None, None, 4]

@@ -21,7 +21,7 @@ from tamiz.exceptions import DataError
 from tamiz.report import Result
 from tamiz.report.error_rates import collect_error_rates
 from tamiz.search import BestFirst, Evaluations
-from tamiz.sources.factory import open_source
+from tamiz.table.factory import open_table
 
 pytestmark = [
     pytest.mark.usefixtures("few_models"),
@@ -58,7 +58,7 @@ def studied(few_models, few_searches):
 
 def test_the_rates_of_a_study_are_those_of_the_function(studied):
     selector = SubsetSelector(CFS(), BestFirst(), random_state=4)
-    expected = selection_error_rates(selector, open_source(*table()), n_draws=5, random_state=4).to_dict()
+    expected = selection_error_rates(selector, open_table(*table()), n_draws=5, random_state=4).to_dict()
     expected |= expected["rates"]
     expected["falsely_selected"] = [
         {"name": name, "share": share} for name, share in expected["falsely_selected"].items()
@@ -113,7 +113,7 @@ def test_the_estimate_counts_every_search(monkeypatch):
     assert len(calls) == count_searches(3)
     assert f"their signal {count_searches(0)} more" in " ".join((tamiz.study.__doc__ or "").split())
     monkeypatch.setattr("tamiz.assessment.semi_synthetic.N_SIGNAL_SELECTIONS", 500)
-    schema = open_source(X, y).schema
+    schema = open_table(X, y).schema
     steps = [
         estimate_steps(
             schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=n

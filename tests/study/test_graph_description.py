@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from tamiz._study.graph import build_row_graph, describe_graph
 from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, InverseClassSize, KNearest, Radius, SameClass, registry
 from tamiz.report.records.codec import Named
-from tamiz.sources.factory import open_source
+from tamiz.table.factory import open_table
 
 IRIS = load_iris(as_frame=True)
 
@@ -24,8 +24,8 @@ EITHER = " (a row is joined also to the rows that have it among their nearest)"
 
 
 def description_of(builder: Any) -> str:
-    source = open_source(IRIS.data, IRIS.target)
-    row_graph = build_row_graph(source, builder, np.arange(150), np.random.default_rng(0))
+    table = open_table(IRIS.data, IRIS.target)
+    row_graph = build_row_graph(table, builder, np.arange(150), np.random.default_rng(0))
     found = describe_graph(row_graph, Named(id="", label=""))
     assert found is not None
     return found.description

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz._study import subset
 from tamiz._study.subset import describe_lattice
 from tamiz.criteria import CFS, CrossValidated, symmetric_uncertainty
@@ -27,8 +27,8 @@ WEATHER = {
 
 def lattice_of(columns, target, selector):
     table = pd.DataFrame({name: values.split() for name, values in columns.items()})
-    source = open_source(table, target)
-    return describe_lattice(selector.fit(source), source)
+    opened = open_table(table, target)
+    return describe_lattice(selector.fit(opened), opened)
 
 
 def test_the_weather_has_the_merits_of_the_formula():
@@ -65,9 +65,9 @@ def test_of_equal_sets_the_smaller_is_the_best_and_then_the_earlier_columns():
 
 def test_a_wrapper_has_one_too():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    source = open_source(X, y)
-    selector = SubsetSelector(CrossValidated("gaussian_nb"), Forward(), random_state=0).fit(source)
-    found = describe_lattice(selector, source)
+    table = open_table(X, y)
+    selector = SubsetSelector(CrossValidated("gaussian_nb"), Forward(), random_state=0).fit(table)
+    found = describe_lattice(selector, table)
     kept = sum(1 << j for j in np.flatnonzero(selector.support_))
     assert found.merits[kept] == selector.merit_
     assert max(found.merits) == found.merits[found.best]
@@ -76,10 +76,10 @@ def test_a_wrapper_has_one_too():
 @pytest.mark.parametrize("n", [1, 7])
 def test_one_column_and_more_than_six_have_none(n):
     rng = np.random.default_rng(0)
-    source = open_source(rng.normal(size=(30, n)), rng.integers(0, 2, 30).astype(str))
+    table = open_table(rng.normal(size=(30, n)), rng.integers(0, 2, 30).astype(str))
     with pytest.warns(TamizWarning):
-        selector = SubsetSelector(CFS(), BestFirst()).fit(source)
-    assert describe_lattice(selector, source) is None
+        selector = SubsetSelector(CFS(), BestFirst()).fit(table)
+    assert describe_lattice(selector, table) is None
 
 
 def test_a_costly_lattice_is_skipped_with_a_note(monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score, r2_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
 from tamiz._study.leakage_scores import ClassScorer, NumericScorer, stratified_folds
 from tamiz._study.model_descriptions import describe_recommendation
@@ -24,14 +24,14 @@ from tamiz.exceptions import TamizWarning
 from tamiz.models.folds import draw_folds
 from tamiz.report.records.columns import Coverage
 from tamiz.search import BestFirst
-from tamiz.sources import column_storage, duplicate_detection
-from tamiz.sources.views import select_columns
+from tamiz.table import column_storage, duplicate_detection
+from tamiz.table.views import select_columns
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
 
 
 def find_leakage_in(*data, **more):
-    return {leak.name: leak.predictor for leak in find_leakage(open_source(*data, **more))}
+    return {leak.name: leak.predictor for leak in find_leakage(open_table(*data, **more))}
 
 
 def table_without_leakage(seed=0, n=600):
@@ -60,13 +60,13 @@ def test_petal_width_is_a_good_predictor_and_no_leakage():
 
 def test_a_row_number_of_a_table_sorted_by_its_target_is_one_that_takes_no_part():
     frame = pd.read_csv(str(PENGUINS)).sort_values("species").assign(row=np.arange(1, 345))
-    source = open_source(frame, "species")
-    (leak,) = find_leakage(source)
+    table = open_table(frame, "species")
+    (leak,) = find_leakage(table)
     assert (leak.name, leak.score_name) == ("row", "balanced accuracy")
     assert leak.score > 0.98
     assert leak.baseline == pytest.approx(1 / 3)
     # It can do no harm, so nobody is warned.
-    assert leakage_warnings([leak], source.schema) == []
+    assert leakage_warnings([leak], table.schema) == []
     mixed_up = frame.drop(columns="row").sample(frac=1, random_state=0).assign(row=np.arange(1, 345))
     assert find_leakage_in(mixed_up, "species") == {}
 
@@ -75,9 +75,9 @@ def test_an_id_by_its_name_is_checked_for_leakage(tmp_path):
     frame, y, _ = table_without_leakage()
     frame = frame.assign(patient_id=1000 + np.argsort(np.argsort(y, kind="stable")), y=y)
     frame.to_csv(tmp_path / "table.csv", index=False)
-    source = open_source(tmp_path / "table.csv", "y")
-    assert source.schema.columns[4].kind == "id"
-    assert [leak.name for leak in find_leakage(source)] == ["patient_id"]
+    table = open_table(tmp_path / "table.csv", "y")
+    assert table.schema.columns[4].kind == "id"
+    assert [leak.name for leak in find_leakage(table)] == ["patient_id"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_code_that_is_finer_than_the_classes_is_found_as_text_and_as_a_number(
     code[0] = 1000 + y[0]
     code = code * 7919 % 6007
     for values in (code, np.char.add("D", code.astype(str))):
-        (leak,) = find_leakage(open_source(frame.assign(code=values), y))
+        (leak,) = find_leakage(open_table(frame.assign(code=values), y))
         assert (leak.name, leak.predictor, leak.score) == ("code", "values", 1.0)
         assert leak.decided == pytest.approx(599 / 600)
 
@@ -112,10 +112,10 @@ def test_a_column_that_decides_all_but_a_small_class_is_found_with_the_share_of_
     frame, y, rng = table_without_leakage()
     y = np.where(np.arange(len(y)) % 50 == 0, 2, y)
     test = np.where(y == 2, rng.integers(0, 2, len(y)), y)
-    source = open_source(frame.assign(test=np.where(test, "pos", "neg")), pd.Series(y, name="ill"))
-    (leak,) = find_leakage(source)
+    table = open_table(frame.assign(test=np.where(test, "pos", "neg")), pd.Series(y, name="ill"))
+    (leak,) = find_leakage(table)
     assert (leak.name, leak.score, leak.baseline, leak.decided) == ("test", 1.0, 0.5, pytest.approx(0.98))
-    (sentence,) = leakage_warnings([leak], source.schema)
+    (sentence,) = leakage_warnings([leak], table.schema)
     assert "predicts 'ill' for 98% of the rows with a balanced accuracy of 100% (50% by guessing)" in sentence
     # Of 12 % of the rows it is no leak.
     y = np.where(np.arange(len(y)) % 8 == 0, 2, y)
@@ -215,8 +215,8 @@ def test_weights_of_zero_are_no_rows_and_weights_count():
 
 def test_the_sentence_names_the_column_and_the_way_out():
     frame, y, _ = table_without_leakage()
-    source = open_source(frame.assign(leak=y, closed=np.where(y, 1.0, np.nan)), pd.Series(y, name="bought"))
-    (sentence,) = leakage_warnings(find_leakage(source), source.schema)
+    table = open_table(frame.assign(leak=y, closed=np.where(y, 1.0, np.nan)), pd.Series(y, name="bought"))
+    (sentence,) = leakage_warnings(find_leakage(table), table.schema)
     assert sentence == (
         "Possible target leakage: column 'leak' alone predicts 'bought' with a balanced accuracy of 100% (50% by guessing) in "
         "5-fold cross-validation on 600 rows. The same check names 'closed'. If its values are not known before the target, "
@@ -227,10 +227,10 @@ def test_the_sentence_names_the_column_and_the_way_out():
 def test_columns_of_a_formula_are_named_with_it_and_excluded_together():
     frame, _, rng = table_without_leakage()
     frame = frame.assign(casual=rng.poisson(30, len(frame)), registered=rng.poisson(90, len(frame)))
-    source = open_source(frame, pd.Series(frame["casual"] + frame["registered"], name="total"))
-    (leak,) = find_leakage(source)
+    table = open_table(frame, pd.Series(frame["casual"] + frame["registered"], name="total"))
+    (leak,) = find_leakage(table)
     assert (leak.columns, leak.formula, leak.score) == (("casual", "registered"), "casual + registered", 1.0)
-    (sentence,) = leakage_warnings([leak], source.schema)
+    (sentence,) = leakage_warnings([leak], table.schema)
     assert sentence.startswith(
         "Possible target leakage: columns 'casual' and 'registered' together determine 'total': casual + registered has an R² of 1 "
         "on 240 rows that were not used to find it (at most 0."
@@ -239,7 +239,7 @@ def test_columns_of_a_formula_are_named_with_it_and_excluded_together():
         "If their values are not known before the target, exclude them: kinds={'casual': 'id', 'registered': 'id'} "
         "(--kinds casual=id --kinds registered=id)."
     )
-    limit = open_source(
+    limit = open_table(
         frame, pd.Series(np.where(2 * frame["casual"] > frame["registered"] - 30, "a", "b"), name="side")
     )
     (sentence,) = leakage_warnings(find_leakage(limit), limit.schema)
@@ -265,10 +265,10 @@ def test_a_column_that_separates_two_large_classes_is_not_reported_for_all_class
 def test_a_prediction_names_the_classes_and_rows_that_it_was_scored_on():
     frame, y, _ = table_without_leakage()
     y = np.where(np.arange(len(y)) < 3, 2, y)
-    source = open_source(frame.assign(leak=np.array(["a", "b", "c"])[y]), pd.Series(y, name="grade"))
-    (leak,) = find_leakage(source)
+    table = open_table(frame.assign(leak=np.array(["a", "b", "c"])[y]), pd.Series(y, name="grade"))
+    (leak,) = find_leakage(table)
     assert (leak.n_rows, leak.coverage) == (597, Coverage(min_rows=5, n_classes=2, of_classes=3, of_rows=600))
-    (sentence,) = leakage_warnings([leak], source.schema)
+    (sentence,) = leakage_warnings([leak], table.schema)
     assert "on 597 rows: the 2 of 3 classes with at least 5 rows, which contain 597 of 600 rows" in sentence
 
 
@@ -282,7 +282,7 @@ def test_a_recoding_of_many_rare_classes_is_found(n_errors, kind):
         {"code": code if kind == "numeric" else np.char.add("s", code.astype(str)), "noise": rng.normal(size=120)}
     )
     names = np.array([f"species {k}" for k in species])
-    (leak,) = find_leakage(open_source(frame, names))
+    (leak,) = find_leakage(open_table(frame, names))
     assert (leak.name, leak.score_name, leak.n_rows) == ("code", "adjusted mutual information", 120)
     assert leak.score == pytest.approx(adjusted_mutual_info_score(species, code), abs=1e-12)
 
@@ -299,10 +299,10 @@ def test_random_columns_of_any_number_of_values_are_no_recodings(n, n_classes, s
     for k, size in enumerate(sizes):
         frame[f"x{k}"] = rng.integers(0, size, n).astype(float)
     y = np.char.add("class ", rng.integers(0, n_classes, n).astype(str))
-    found = [leak for leak in find_leakage(open_source(frame, y)) if leak.score_name != "balanced accuracy"]
+    found = [leak for leak in find_leakage(open_table(frame, y)) if leak.score_name != "balanced accuracy"]
     assert found == []
     order = np.argsort(y, kind="stable")
-    assert find_leakage(open_source(frame.iloc[order], y[order])) == []
+    assert find_leakage(open_table(frame.iloc[order], y[order])) == []
 
 
 def test_a_column_of_one_row_is_no_recoding_of_a_class_of_one_row():
@@ -342,7 +342,7 @@ def test_a_category_that_determines_a_number_by_rare_levels_is_found():
     tariff = rng.permutation(np.concatenate([np.repeat(np.arange(30), 3), np.arange(30, 40).repeat(1)]))
     price = rng.normal(size=40)[tariff]
     frame = pd.DataFrame({"tariff": np.char.add("t", tariff.astype(str)), "noise": rng.normal(size=100)})
-    (leak,) = find_leakage(open_source(frame, price))
+    (leak,) = find_leakage(open_table(frame, price))
     assert (leak.name, leak.score) == ("tariff", 1.0)
 
 
@@ -398,7 +398,7 @@ def test_many_rows_are_scored_by_a_fixed_sample():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 30_000)
     frame = pd.DataFrame({"noise": rng.normal(size=30_000), "leak": y + rng.normal(0, 0.15, 30_000)})
-    first, second = (find_leakage(open_source(frame, y)) for _ in range(2))
+    first, second = (find_leakage(open_table(frame, y)) for _ in range(2))
     assert first == second
     assert [leak.name for leak in first] == ["leak"]
 
@@ -438,10 +438,10 @@ def test_leaks_are_used_where_the_user_asks_for_it():
 
 
 def excluded_columns(frame, y, **search):
-    source = open_source(frame, y)
-    problem = BestFirst(**search).make_problem(source.schema.names, source.schema.used, None)
-    kept, exclusion = exclude_leaks(source, find_leakage(source), problem)
-    assert {*source.schema.names} - {kept.schema.names[j] for j in kept.schema.used} == {
+    table = open_table(frame, y)
+    problem = BestFirst(**search).make_problem(table.schema.names, table.schema.used, None)
+    kept, exclusion = exclude_leaks(table, find_leakage(table), problem)
+    assert {*table.schema.names} - {kept.schema.names[j] for j in kept.schema.used} == {
         *(exclusion.columns if exclusion else ())
     }
     return exclusion and exclusion.columns
@@ -466,13 +466,13 @@ def test_required_leaks_remain_and_column_groups_are_set_aside_as_a_whole():
 def test_the_score_with_leaks_is_that_of_scikit_learn_in_the_same_folds():
     frame, y, rng = table_without_leakage(n=150)
     frame = frame[["good", "noise"]].assign(leak=y + rng.normal(0, 0.3, len(y)))
-    whole = open_source(frame, y)
+    whole = open_table(frame, y)
     evaluation = prepare_evaluation(select_columns(whole, [0, 1]), None, 3, assess=True)
     found = recommend_columns(
-        evaluation.source, candidates={}, models=["naive_bayes"], scoring=["roc_auc"], n_splits=5, random_state=3
+        evaluation.table, candidates={}, models=["naive_bayes"], scoring=["roc_auc"], n_splits=5, random_state=3
     )
     scores = evaluation.score_with_leaks(whole, describe_recommendation(found, (), requested=False))
-    folds = draw_folds(evaluation.source, 5, np.random.default_rng(3))
+    folds = draw_folds(evaluation.table, 5, np.random.default_rng(3))
     expected = [
         np.mean([
             roc_auc_score(y[fold.test], GaussianNB().fit(X[fold.train], y[fold.train]).predict_proba(X[fold.test])[:, 1])
@@ -510,9 +510,9 @@ def test_leakage_in_a_file_is_reported_as_in_memory(tmp_path, monkeypatch):
     found = []
     for share in (0.25, 0.0):
         monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", share)
-        source = open_source(tmp_path / "table.csv", "y")
+        opened = open_table(tmp_path / "table.csv", "y")
         with pytest.warns(TamizWarning):
-            found.append((describe_table(source), describe_redundancy(source, None, "distribute")))
+            found.append((describe_table(opened), describe_redundancy(opened, None, "distribute")))
     assert found[0] == found[1]
     table, redundancy = found[0]
     assert table.duplicate_rows.n == 40
@@ -521,13 +521,13 @@ def test_leakage_in_a_file_is_reported_as_in_memory(tmp_path, monkeypatch):
 
 
 def test_a_part_of_a_date_that_gives_the_target_away_is_excluded_with_its_date():
-    from tamiz.sources import split_dates
+    from tamiz.table import split_dates
 
     hours = np.random.default_rng(0).integers(0, 24, 300)
     frame = pd.DataFrame(
         {"seen": pd.Timestamp("2024-03-04") + pd.to_timedelta(hours, unit="h"), "x": np.arange(300.0) % 7}
     )
-    table = split_dates(open_source(frame, np.where(hours < 12, "am", "pm")))
+    table = split_dates(open_table(frame, np.where(hours < 12, "am", "pm")))
     (sentence,) = leakage_warnings(find_leakage(table), table.schema)
     assert "'seen (hour)'" in sentence
     assert "kinds={'seen': 'id'}" in sentence

@@ -19,7 +19,7 @@ from tamiz.reduction import MDS, PCA, Autoencoder, Isomap, LandmarkMDS, Stochast
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.principal.parallel_analysis import compare_with_null
 from tamiz.runtime.registry import Entry
-from tamiz.sources.factory import as_source
+from tamiz.table.factory import as_table
 
 X = np.random.default_rng(0).normal(size=(60, 3)).round(3)
 TEN_POINTS = np.array(
@@ -35,13 +35,13 @@ class FirstColumns(Reducer):
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        self.schema = as_source(X).schema
+        self.schema = as_table(X).schema
         self.embedding_ = self.transform(X)
         return self
 
     def transform(self, X):
         blocks = [
-            np.column_stack([block.column(j) for j in range(self.n_components)]) for block in as_source(X).blocks()
+            np.column_stack([block.column(j) for j in range(self.n_components)]) for block in as_table(X).blocks()
         ]
         return np.concatenate(blocks)
 
@@ -82,14 +82,14 @@ def test_a_registered_map_without_own_settings_gets_those_of_every_map(monkeypat
     entry = Entry("first_columns", "tests", "nowhere", "FirstColumns", "map", "First columns")
     monkeypatch.setattr(Entry, "load", lambda _: FirstColumns)
     assert map_variants(entry) == (MapVariant(),)
-    schema = as_source(X[:2]).schema
+    schema = as_table(X[:2]).schema
     reducer = make_reducer(entry, schema, "", "seuclidean")
     assert reducer.get_params() == {"n_components": 1, "random_state": 0}
     assert (max_fitted_rows(FirstColumns()), max_fitted_rows(Scaled())) == (None, 2000)
 
 
 def test_the_settings_of_a_study_are_those_of_the_method():
-    schema = as_source(X).schema
+    schema = as_table(X).schema
     for name, variant, expected in [
         ("pca", "", PCA(3, standardize=True)),
         ("mds", "ordinal", MDS(kind="ordinal", dissimilarity="gower", random_state=0)),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz._study import mean_rank
 from tamiz._study.graph import RowGraph
 from tamiz._study.mean_rank import describe_mean_rank
@@ -19,9 +19,9 @@ EFFECTS = np.array([0.0] * 4 + [0.12, 0.18, 0.24, 0.3] + [0.6, 0.9, 1.2, 1.6])
 PARTS = {"null": slice(0, 4), "weak": slice(4, 8), "strong": slice(8, 12)}
 
 
-def combined_of(source, relevances=None, seed=0):
-    ranked = choose_ranking_criteria(relevances, source.schema, "distribute", RowGraph(source))
-    return to_json(describe_mean_rank(source, ranked, describe_ranking(source, ranked), seed))
+def combined_of(table, relevances=None, seed=0):
+    ranked = choose_ranking_criteria(relevances, table.schema, "distribute", RowGraph(table))
+    return to_json(describe_mean_rank(table, ranked, describe_ranking(table, ranked), seed))
 
 
 def resembling_caravan(n_rows, seed=0):
@@ -50,7 +50,7 @@ def drawn_table(kind, rng):
 def test_every_interval_contains_its_mean_rank(monkeypatch):
     monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", 40)
     with parallel.thread_session():
-        found = combined_of(open_source(resembling_caravan(6_000), "buys"))
+        found = combined_of(open_table(resembling_caravan(6_000), "buys"))
     ranks, ends = np.array(found["ranks"]), np.array(found["intervals"])
     assert len(found["criteria"]) == 6
     assert ((ends[:, 0] <= ranks) & (ranks <= ends[:, 1])).all()
@@ -66,9 +66,9 @@ def test_every_interval_contains_its_mean_rank(monkeypatch):
 
 def test_the_intervals_of_a_criterion_by_itself_are_those_of_its_mean_rank():
     rng, y = np.random.default_rng(0), np.arange(100) % 2
-    source = open_source(np.linspace(0, 1, 6) * y[:, None] + rng.normal(size=(100, 6)), y)
-    alone = combined_of(source, [FisherScore()])
-    both = combined_of(source, [FisherScore(), InformationGain()])["criterion_intervals"]
+    table = open_table(np.linspace(0, 1, 6) * y[:, None] + rng.normal(size=(100, 6)), y)
+    alone = combined_of(table, [FisherScore()])
+    both = combined_of(table, [FisherScore(), InformationGain()])["criterion_intervals"]
     (intervals,) = alone["criterion_intervals"].values()
     np.testing.assert_allclose(intervals, alone["intervals"], atol=0.05 + 1e-9)
     assert both["fisher_score"] == intervals
@@ -82,10 +82,10 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
         ({"groups": "g"}, "(cluster bootstrap: 30 whole groups"),
         ({"time": "g"}, "(block bootstrap: blocks of 7 consecutive rows"),
     ):
-        found = combined_of(open_source(frame.assign(g=np.arange(300) // 10), "buys", **roles), [FisherScore()])
+        found = combined_of(open_table(frame.assign(g=np.arange(300) // 10), "buys", **roles), [FisherScore()])
         assert f"1.96 standard errors from {mean_rank.N_BOOTSTRAP} bootstrap samples {words}" in found["method"]
     monkeypatch.setattr(mean_rank, "_MAX_VALUES", 1e5)
-    found = combined_of(open_source(frame, "buys"), [FisherScore()])
+    found = combined_of(open_table(frame, "buys"), [FisherScore()])
     assert (found["n_bootstrap"], found["intervals"][0]) == (0, None)
     why = "5 bootstrap samples of 300 rows and 85 columns would exceed the time budget (max_seconds=, --max-seconds)"
     assert f"There is no interval: {why}." in found["method"]
@@ -93,17 +93,17 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
 
 def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_states_it():
     class LastFirst(RowRelevance):
-        def score(self, source):
-            return np.arange(source.schema.n_columns, dtype=float)
+        def score(self, table):
+            return np.arange(table.schema.n_columns, dtype=float)
 
     rng, y = np.random.default_rng(0), np.arange(400) % 2
-    source = open_source(np.linspace(0.5, 2, 9) * y[:, None] + rng.normal(size=(400, 9)), y)
+    table = open_table(np.linspace(0.5, 2, 9) * y[:, None] + rng.normal(size=(400, 9)), y)
     ranked = [
-        RankingCriterion("last", "Last first", LastFirst(), source),
-        RankingCriterion("fisher", "Fisher", FisherScore(), source),
+        RankingCriterion("last", "Last first", LastFirst(), table),
+        RankingCriterion("fisher", "Fisher", FisherScore(), table),
     ]
-    both = describe_mean_rank(source, ranked, describe_ranking(source, ranked), 0)
-    alone = describe_mean_rank(source, ranked[1:], describe_ranking(source, ranked[1:]), 0)
+    both = describe_mean_rank(table, ranked, describe_ranking(table, ranked), 0)
+    alone = describe_mean_rank(table, ranked[1:], describe_ranking(table, ranked[1:]), 0)
     ends = np.array(alone.intervals)
     inside = (ends[:, 0] > 1) & (ends[:, 1] < 9)
     assert inside.any()
@@ -117,9 +117,7 @@ def test_columns_that_are_tied_share_their_interval_and_a_clear_one_has_a_point(
     y = np.arange(200) % 2
     frame = pd.DataFrame({"best": y + 0.01 * rng.normal(size=200), "a": rng.normal(size=200)})
     frame["b"] = frame["a"]
-    found = combined_of(
-        open_source(frame, y), [InformationGain(), FisherScore(), LinearCoefficient(), TreeImportance()]
-    )
+    found = combined_of(open_table(frame, y), [InformationGain(), FisherScore(), LinearCoefficient(), TreeImportance()])
     assert found["intervals"][0] == [1, 1]
     assert found["intervals"][1] == found["intervals"][2]
 
@@ -131,7 +129,7 @@ def test_95_percent_intervals_cover_the_average_rank_of_tables_of_their_size(kin
     rng, ranks, ends = np.random.default_rng(0), [], []
     with parallel.thread_session():
         for seed in range(200):
-            found = combined_of(open_source(*drawn_table(kind, rng)), seed=seed)
+            found = combined_of(open_table(*drawn_table(kind, rng)), seed=seed)
             ranks.append(found["ranks"])
             ends.append(found["intervals"])
     ranks, ends = np.array(ranks), np.array(ends)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from tamiz import SubsetSelector, open_source, study
+from tamiz import SubsetSelector, open_table, study
 from tamiz._study import subset
 from tamiz._study.subset import describe_reasons
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
@@ -19,9 +19,9 @@ TABLE = WINE.data.assign(wine=np.array(["a", "b", "c"])[WINE.target])
 
 
 def reasons_of(selector, table=TABLE, target="wine", **more):
-    source = open_source(table, target, **more)
-    fitted = selector.fit(source)
-    return fitted, {reason.name: to_json(reason) for reason in describe_reasons(fitted, source)}
+    opened = open_table(table, target, **more)
+    fitted = selector.fit(opened)
+    return fitted, {reason.name: to_json(reason) for reason in describe_reasons(fitted, opened)}
 
 
 @pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(), Genetic(population=8)], ids=repr)
@@ -66,8 +66,8 @@ def test_the_redundancy_of_a_column_is_with_the_most_similar_selected_one():
 def test_with_a_numeric_target_columns_are_cut_as_cfs_cuts_them():
     table = WINE.data
     _, told = reasons_of(SubsetSelector(CFS(), BestFirst()), table, "alcohol")
-    source = open_source(table, "alcohol")
-    pairs = SymmetricUncertainty(discretization=EqualFrequency(10)).pairwise(source.reduce, source.schema)
+    opened = open_table(table, "alcohol")
+    pairs = SymmetricUncertainty(discretization=EqualFrequency(10)).pairwise(opened.reduce, opened.schema)
     with_target = pairs.associations(np.arange(12), np.full(12, 12))
     assert [told[name]["relevance"] for name in NAMES[1:]] == with_target.tolist()
 
@@ -107,34 +107,34 @@ def test_an_empty_selection_is_reported_too():
 
 def test_costly_reasons_are_skipped_with_a_note(monkeypatch):
     monkeypatch.setattr(subset, "_MAX_EFFORT", 3.0)
-    source = open_source(TABLE, "wine")
-    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
+    table = open_table(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(table)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less, the merits of 10 were not computed"):
-        told = describe_reasons(selector, source)
+        told = describe_reasons(selector, table)
     known = [reason.name for reason in told if reason.alternative_merit is not None]
     assert len(known) == 3
     assert all(reason.chosen for reason in told if reason.name in known)
 
 
 def test_masks_of_very_many_columns_are_never_in_memory_at_once(monkeypatch):
-    source = open_source(TABLE, "wine")
-    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
-    monkeypatch.setattr(subset, "_MAX_BYTES", 5 * source.schema.n_columns)
+    table = open_table(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(table)
+    monkeypatch.setattr(subset, "_MAX_BYTES", 5 * table.schema.n_columns)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less, the merits of 8 were not computed"):
-        told = describe_reasons(selector, source)
+        told = describe_reasons(selector, table)
     assert sum(reason.alternative_merit is not None for reason in told) == 5
 
 
 def test_a_set_without_a_merit_is_reported_and_the_study_goes_on(monkeypatch):
-    source = open_source(TABLE, "wine")
-    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(source)
+    table = open_table(TABLE, "wine")
+    selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(table)
 
     def fail(*arguments, **named):
         raise DataError("Fold 3 of 10: no.")
 
     monkeypatch.setattr(SubsetSelector, "merits", fail)
     with pytest.warns(TamizWarning, match="have no merit: Fold 3 of 10: no"):
-        told = describe_reasons(selector, source)
+        told = describe_reasons(selector, table)
     assert all(reason.alternative_merit is None for reason in told)
 
 

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.datasets import load_breast_cancer
 
-from tamiz import RankSelector, open_source
+from tamiz import RankSelector, open_table
 from tamiz._study import redundancy
 from tamiz._study.redundancy import (
     complete_linkage_groups,
@@ -27,10 +27,10 @@ from tamiz.runtime import parallel
 
 
 def described(*data, scored=None, missing="distribute", **more):
-    source = open_source(*data, **more)
+    table = open_table(*data, **more)
     ranking = None
     if scored is not None:
-        names = source.schema.names
+        names = table.schema.names
         ranking = RankingRecord(
             criteria=(),
             columns=tuple(names),
@@ -41,7 +41,7 @@ def described(*data, scored=None, missing="distribute", **more):
             mean_rank=None,
             tests=None,
         )
-    found = describe_redundancy(source, ranking, missing)
+    found = describe_redundancy(table, ranking, missing)
     return found and to_json(found)
 
 
@@ -75,8 +75,8 @@ def mixed(n=600, seed=0):
 
 def test_the_matrix_shows_the_associations_with_their_measures():
     frame = mixed()
-    source = open_source(frame)
-    found, associations = described(frame), associate_columns(source, range(8))
+    table = open_table(frame)
+    found, associations = described(frame), associate_columns(table, range(8))
     drawn = shares(found)
     codes = base64.b64decode(found["pair_measures"])
     for pair, code in zip(itertools.combinations(found["columns"], 2), codes, strict=True):
@@ -249,15 +249,15 @@ def test_threads_change_nothing():
 
 def test_chosen_columns_that_share_much_are_named_with_what_they_share():
     table = mixed()
-    source = open_source(table.assign(y=np.arange(600) % 2), "y")
-    found = redundant_pair_notes(source, ["a", "near a", "b", "b falling", "noise"])
+    opened = open_table(table.assign(y=np.arange(600) % 2), "y")
+    found = redundant_pair_notes(opened, ["a", "near a", "b", "b falling", "noise"])
     (sentence,) = found
     assert "2 pairs" in sentence
     assert "'b' and 'b falling' (|rho| 1.00)" in sentence
     assert "'a' and 'near a' (|r| 1.00)" in sentence
-    assert redundant_pair_notes(source, ["a", "b", "noise"]) == []
-    assert redundant_pair_notes(source, ["a"]) == []
-    (few,) = redundant_pair_notes(source, ["a", "twice a", "near a", "b", "b falling"])
+    assert redundant_pair_notes(opened, ["a", "b", "noise"]) == []
+    assert redundant_pair_notes(opened, ["a"]) == []
+    (few,) = redundant_pair_notes(opened, ["a", "twice a", "near a", "b", "b falling"])
     assert few.count(" and '") == 3
     assert ", and 1 more" in few
 

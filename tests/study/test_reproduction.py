@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz.cli import main
 from tamiz.criteria import CFS, JMI, CrossValidated, InformationGain, LaplacianScore, Variance
 from tamiz.graphs import Binary, HeatKernel, KNearest, Radius, SameClass
@@ -169,7 +169,7 @@ def test_the_script_is_as_a_user_would_write_it(folder):
     TABLE[["it's", "rooms", "class"]].to_csv("t.csv", index=False)
     assert study("t.csv", "class", assess=False).to_dict()["reproduction"]["python"] == (
         "from sklearn.pipeline import make_pipeline\n"
-        "from tamiz import MixedNB, SubsetSelector, open_source, study\n"
+        "from tamiz import MixedNB, SubsetSelector, open_table, study\n"
         "from tamiz.criteria import CFS\n"
         "from tamiz.search import BestFirst\n"
         "\n"
@@ -177,12 +177,12 @@ def test_the_script_is_as_a_user_would_write_it(folder):
         "result.to_html('t-report.html')\n"
         "\n"
         "# Only the selection of the section Subset.\n"
-        "source = open_source('t.csv', target='class')\n"
-        "selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)\n"
+        "table = open_table('t.csv', target='class')\n"
+        "selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(table)\n"
         "print(selector.get_feature_names_out().tolist())\n"
         "\n"
         "# As a step of a scikit-learn pipeline: every fit selects the columns again.\n"
-        "table = open_source('t.csv').frame()\n"
+        "table = open_table('t.csv').frame()\n"
         "X, y = table.drop_columns(['class']), table['class']\n"
         "pipeline = make_pipeline(SubsetSelector(CFS(), BestFirst(), random_state=0), MixedNB())\n"
         "pipeline.fit(X, y)\n"
@@ -207,11 +207,11 @@ def test_a_table_in_memory_has_a_script_with_a_place_for_it_and_none_of_its_valu
     )
 
 
-def test_a_source_is_named_as_one():
-    repeat = study(open_source(TABLE, "class"), **QUICK).to_dict()["reproduction"]
-    assert "\ndata = ...  # tamiz TableSource\n" in repeat["python"]
+def test_a_table_is_named_as_one():
+    repeat = study(open_table(TABLE, "class"), **QUICK).to_dict()["reproduction"]
+    assert "\ndata = ...  # tamiz EncodedTable\n" in repeat["python"]
     assert (
-        "\nsource = data\nselector = SubsetSelector(CFS(), BestFirst(excluded=['price']), random_state=0).fit(source)\n"
+        "\ntable = data\nselector = SubsetSelector(CFS(), BestFirst(excluded=['price']), random_state=0).fit(table)\n"
         in repeat["python"]
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source, study
+from tamiz import open_table, study
 from tamiz._study.maps import fit_map, resolve_maps
 from tamiz.criteria import Variance
 from tamiz.exceptions import DataError, TamizWarning
@@ -17,10 +17,10 @@ from tamiz.runtime.user_warnings import capture_warnings
 def test_excluded_columns_of_a_table_are_not_reported_again_for_its_sample():
     values = np.random.default_rng(0).normal(size=(60, 2))
     table = pd.DataFrame(values, columns=["a", "b"]).assign(row=np.arange(1, 61))
-    source = open_source(table)
-    assert source.schema.excluded_column_notes
+    opened = open_table(table)
+    assert opened.schema.excluded_column_notes
     with capture_warnings() as told:
-        mapped = fit_map(MDS(), source, np.arange(10), 30, 0)
+        mapped = fit_map(MDS(), opened, np.arange(10), 30, 0)
     assert mapped.n_fitted == 30
     assert not [sentence for sentence in told if "no part" in sentence]
 
@@ -28,15 +28,15 @@ def test_excluded_columns_of_a_table_are_not_reported_again_for_its_sample():
 @pytest.mark.parametrize("n_rows", [5, 60, 91])
 def test_tsne_on_a_sample_has_as_many_neighbours_as_the_sample_allows(n_rows):
     table = np.random.default_rng(0).normal(size=(120, 3))
-    (request,) = resolve_maps(["tsne"], open_source(table).schema, "seuclidean", n_rows)
-    mapped = fit_map(request.reducer, open_source(table), np.arange(10), n_rows, 0)
+    (request,) = resolve_maps(["tsne"], open_table(table).schema, "seuclidean", n_rows)
+    mapped = fit_map(request.reducer, open_table(table), np.arange(10), n_rows, 0)
     # 3 neighbours for each unit of the perplexity, which is at least 1 and here at most 30.
     assert mapped.n_fitted == n_rows
     assert mapped.reducer.perplexity_ == pytest.approx(min(30, (n_rows - 1) / 3))
 
 
 def test_a_small_sample_limits_only_maps_that_are_fitted_on_samples():
-    schema = open_source(np.random.default_rng(0).normal(size=(120, 8))).schema
+    schema = open_table(np.random.default_rng(0).normal(size=(120, 8))).schema
     pca, mds, tsne = (
         one.reducer for one in resolve_maps(["pca", "classical_mds", "tsne"], schema, "seuclidean", max_rows=2)
     )

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import tamiz
-from tamiz import SubsetSelector, open_source
+from tamiz import SubsetSelector, open_table
 from tamiz._study import models
 from tamiz._study.budget import DEFAULT_BUDGET
 from tamiz._study.model_descriptions import describe_recommendation
@@ -20,7 +20,7 @@ from tamiz.report import registry
 from tamiz.report.records.codec import to_json
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import BestFirst, Forward
-from tamiz.sources.schema import Column, Schema
+from tamiz.table.schema import Column, Schema
 
 
 def table(n=400, p=3, seed=0):
@@ -79,9 +79,9 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     y = np.arange(40) % 2
     X = rng.normal(size=(40, 100))
     X[:, 7] += 3 * y
-    source = open_source(X, y)
-    selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(source)
-    asked = prepare_evaluation(source, None, 0, assess=None)
+    table = open_table(X, y)
+    selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(table)
+    asked = prepare_evaluation(table, None, 0, assess=None)
     quick = asked.assess(selector)
     assert quick.helps
     assert len(quick.null.merits) >= 19
@@ -99,9 +99,9 @@ def test_selections_treat_missing_values_as_the_study_does(missing, n_columns):
     X, y = table(n=150, p=2)
     # Whether a value is missing determines most of the classes; the present values have no information.
     X["x1"] = np.where((y == "ill") ^ (np.random.default_rng(1).random(150) < 0.1), np.nan, 1.0 + np.arange(150) % 2)
-    source = open_source(X, y)
-    selector = SubsetSelector(CFS(missing=missing), BestFirst(), random_state=0).fit(source)
-    found = prepare_evaluation(source, None, 0, assess=True, missing=missing).recommend(selector, searched=True)
+    opened = open_table(X, y)
+    selector = SubsetSelector(CFS(missing=missing), BestFirst(), random_state=0).fit(opened)
+    found = prepare_evaluation(opened, None, 0, assess=True, missing=missing).recommend(selector, searched=True)
     assert found.recommended == "cfs"
     sizes = {name: len(one.columns) for name, one in found.candidates.items()}
     assert sizes["cfs"] == n_columns

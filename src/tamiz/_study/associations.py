@@ -12,8 +12,8 @@ from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import note_user
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.views import select_rows
+from tamiz.table.base import Table
+from tamiz.table.views import select_rows
 
 # Columns that are described, columns over which p-values are adjusted, and rows that are read: fewer of many columns.
 _N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 5, 500, 20_000, 2_000, 1_000_000, 5_000
@@ -21,12 +21,12 @@ _N_PAIRS_NAMED = 3
 _CODES = {"heavy tails": "TZ211", "drift": "TZ212"}
 
 
-def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> RankingRecord:
+def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
     """Return the ranking with sentences on its first columns and on interactions, and note heavy tails and drift.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     ranking : RankingRecord
         With its mean rank, if there is one.
     seed : int
@@ -36,20 +36,20 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
     # A target of ordered levels has a note from the time when it was read. Drift concerns the folds of models.
-    wanted = ("heavy tails", "drift") if source.schema.target is not None else ("heavy tails",)
-    remarks = [one for one in table_remarks(_sample(source, _MAX_ROWS, seed)) if one.kind in wanted]
+    wanted = ("heavy tails", "drift") if table.schema.target is not None else ("heavy tails",)
+    remarks = [one for one in table_remarks(_sample(table, _MAX_ROWS, seed)) if one.kind in wanted]
     note_user(Verdict(_CODES[one.kind], one.sentence, one.columns) for one in remarks)
-    if source.schema.target is None or not 0 < len(source.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
+    if table.schema.target is None or not 0 < len(table.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking
-    n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(source.schema.used), _MIN_ROWS))
-    found = {one.column: one for one in describe_associations(_sample(source, n_rows, seed))}
+    n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(table.schema.used), _MIN_ROWS))
+    found = {one.column: one for one in describe_associations(_sample(table, n_rows, seed))}
     ranks = ranking.scores[ranking.criteria[0].id] if ranking.mean_rank is None else ranking.mean_rank.ranks
     sign = -1 if ranking.mean_rank is None else 1
     order = sorted((j for j, rank in enumerate(ranks) if rank is not None), key=lambda j: sign * (ranks[j] or 0.0))
     first = [found[ranking.columns[j]] for j in order[:_N_DESCRIBED] if ranking.columns[j] in found]
     described = [text for one in first for text in (one.sentence, one.missing_sentence) if text]
     try:
-        pairs = find_interactions(_sample(source, _MAX_PAIR_ROWS, seed))
+        pairs = find_interactions(_sample(table, _MAX_PAIR_ROWS, seed))
     except DataError:
         return replace(ranking, associations=tuple(described))
     interactions = ""
@@ -66,7 +66,7 @@ def describe_statistics(source: Source, ranking: RankingRecord, seed: int) -> Ra
     return replace(ranking, associations=tuple(described), interactions=interactions)
 
 
-def _sample(source: Source, n: int, seed: int) -> Source:
-    if source.schema.n_rows <= n:
-        return source
-    return select_rows(source, np.sort(make_rng(seed).choice(source.schema.n_rows, n, replace=False)))
+def _sample(table: Table, n: int, seed: int) -> Table:
+    if table.schema.n_rows <= n:
+        return table
+    return select_rows(table, np.sort(make_rng(seed).choice(table.schema.n_rows, n, replace=False)))

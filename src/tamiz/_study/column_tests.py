@@ -19,10 +19,10 @@ from tamiz.criteria.base import StatisticsCache, gather_statistics
 from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.report.records.columns import ColumnTestsRecord, FTestSummary, UncutColumns
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import untestable_reason
-from tamiz.sources.schema import Schema
 from tamiz.statistics.independence import ColumnTests
+from tamiz.table.base import Table
+from tamiz.table.row_groups import untestable_reason
+from tamiz.table.schema import Schema
 
 # The false discovery rate, and the power for which the smallest detectable effect is reported.
 FDR_LEVEL, POWER = 0.05, 0.8
@@ -37,12 +37,12 @@ class TableTests:
     untestable_reason: str
 
 
-def run_tests(source: Source, known: StatisticsCache) -> TableTests | None:
+def run_tests(table: Table, known: StatisticsCache) -> TableTests | None:
     """Return a test of independence of every column and the target, None without a target.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     known : StatisticsCache
         The statistics of the ranking; what they lack is computed in another pass.
 
@@ -51,13 +51,13 @@ def run_tests(source: Source, known: StatisticsCache) -> TableTests | None:
     Tests assume independent rows, so there is none with groups or times.
     """
     relevance = IndependenceTest()
-    if source.schema.target is None:
+    if table.schema.target is None:
         return None
-    reason = untestable_reason(source)
+    reason = untestable_reason(table)
     if reason:
         return TableTests(relevance, None, reason)
-    cache = gather_statistics([relevance], source.reduce, source.schema, known)
-    return TableTests(relevance, relevance.column_tests(cache, source.schema), "")
+    cache = gather_statistics([relevance], table.reduce, table.schema, known)
+    return TableTests(relevance, relevance.column_tests(cache, table.schema), "")
 
 
 def describe_column_tests(found: TableTests | None, schema: Schema) -> ColumnTestsRecord | None:
@@ -78,12 +78,12 @@ def describe_column_tests(found: TableTests | None, schema: Schema) -> ColumnTes
     )
 
 
-def describe_uncut_columns(source: Source, known: StatisticsCache, found: TableTests | None) -> UncutColumns | None:
+def describe_uncut_columns(table: Table, known: StatisticsCache, found: TableTests | None) -> UncutColumns | None:
     """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     known : StatisticsCache
         The statistics of the ranking.
     found : TableTests or None
@@ -100,7 +100,7 @@ def describe_uncut_columns(source: Source, known: StatisticsCache, found: TableT
     target; p-values are adjusted over all columns. The smallest effect that is detected
     follows from the noncentral F distribution with noncentrality :math:`n \\eta^2 / (1 - \\eta^2)` (Cohen 1988, chapter 8).
     """
-    schema = source.schema
+    schema = table.schema
     if found is None or not schema.numeric:
         return None
     rule = MDL() if schema.has_classes else EqualFrequency(10)

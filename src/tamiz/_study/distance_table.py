@@ -12,11 +12,11 @@ from tamiz.exceptions import DataError
 from tamiz.neighbors.pairwise_matrix import SYMMETRY_TOLERANCE
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.in_memory import column_loader
-from tamiz.sources.kinds import level_text, to_numbers
-from tamiz.sources.raw_column import RawColumn
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.in_memory import column_loader
+from tamiz.table.kinds import level_text, to_numbers
+from tamiz.table.raw_column import RawColumn
 
 # A smaller table may be square and symmetric by chance; of a larger one only the first rows are checked.
 _MIN_ROWS, _MAX_ROWS = 3, 1000
@@ -39,12 +39,12 @@ class DistanceTable:
     label_column: str | None
 
 
-def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> DistanceTable:
+def read_distance_table(table: Table, other_columns: Collection[str] = ()) -> DistanceTable:
     """Read a table as a distance matrix.
 
     Parameters
     ----------
-    source : Source
+    table : Table
         Row i and column i belong to the same object. One more column may contain the names of the rows, in the order of the header.
     other_columns : collection of str
         Columns that are not part of the matrix.
@@ -56,8 +56,8 @@ def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> 
     MemoryError
         If the matrix does not fit in memory.
     """
-    names = [name for name in source.column_names if name not in other_columns]
-    n = source.schema.n_rows
+    names = [name for name in table.column_names if name not in other_columns]
+    n = table.schema.n_rows
     if len(names) not in (n, n + 1):
         raise DataError(
             f"A distance matrix has as many columns as rows, and at most one more with the names of the rows; the table has {n:,} "
@@ -65,19 +65,19 @@ def read_distance_table(source: Source, other_columns: Collection[str] = ()) -> 
         )
     # The columns as read (16 bytes a value), and the matrix.
     check_memory(24.0 * n * n, f"A matrix of {n:,} x {n:,} distances", "Pass fewer rows.")
-    return _parse_matrix(source.frame_by_name(names), n)
+    return _parse_matrix(table.frame_by_name(names), n)
 
 
-def distance_matrix_warnings(source: Source) -> list[Verdict]:
+def distance_matrix_warnings(table: Table) -> list[Verdict]:
     """Return a warning if the columns of a table look like a distance matrix, else an empty list."""
-    schema, n = source.schema, source.schema.n_rows
+    schema, n = table.schema, table.schema.n_rows
     roles = {schema.target.name if schema.target else None, schema.weight, schema.groups, schema.time}
-    names = [name for name in source.column_names if name not in roles]
+    names = [name for name in table.column_names if name not in roles]
     if n < _MIN_ROWS or len(names) not in (n, n + 1):
         return []
     size = min(n, _MAX_ROWS)
     try:
-        found = _parse_matrix(source.frame_by_name(names[: size + len(names) - n], np.arange(size)), size).matrix
+        found = _parse_matrix(table.frame_by_name(names[: size + len(names) - n], np.arange(size)), size).matrix
     except (DataError, TypeError):
         return []
     if not found.any():

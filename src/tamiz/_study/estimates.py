@@ -21,7 +21,7 @@ from tamiz.criteria.base import Merit
 from tamiz.criteria.linear_coefficient import LinearCoefficient
 from tamiz.search.base import Search
 from tamiz.selection.permutation_null import default_n_permutations
-from tamiz.sources.schema import Schema
+from tamiz.table.schema import Schema
 
 # Imports and compiled code, whatever the table.
 _BASE_BYTES = 2e7

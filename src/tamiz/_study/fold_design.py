@@ -14,12 +14,12 @@ from tamiz.exceptions import DataError
 from tamiz.report.records.columns import FoldDesignRecord, LeakageFinding
 from tamiz.report.score_text import score_format_for
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.in_memory import load_column
-from tamiz.sources.role_values import group_codes, time_values
-from tamiz.sources.row_groups import find_repeated_id, repeated_id_warnings
-from tamiz.sources.row_order import monotone_columns
-from tamiz.sources.views import exclude_column, with_groups, with_time
+from tamiz.table.base import Table
+from tamiz.table.in_memory import load_column
+from tamiz.table.role_values import group_codes, time_values
+from tamiz.table.row_groups import find_repeated_id, repeated_id_warnings
+from tamiz.table.row_order import monotone_columns
+from tamiz.table.views import exclude_column, with_groups, with_time
 
 if TYPE_CHECKING:
     from tamiz.assessment import FoldDesignComparison
@@ -36,7 +36,7 @@ class FoldDesign:
 
     Attributes
     ----------
-    source : Source
+    table : Table
         Without the column of the groups or the time. The table itself if random folds suit it.
     leaks : list of LeakageFinding
     comparison : FoldDesignComparison or None
@@ -44,7 +44,7 @@ class FoldDesign:
     warnings : tuple of Verdict
     """
 
-    source: Source
+    table: Table
     leaks: list[LeakageFinding]
     comparison: FoldDesignComparison | None = None
     warnings: tuple[Verdict, ...] = ()
@@ -59,7 +59,7 @@ class FoldDesign:
         return None if self.comparison is None else FoldDesignRecord(**asdict(self.comparison))
 
 
-def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
+def choose_fold_design(table: Table, *, random_folds: bool) -> FoldDesign:
     """Return the table with folds by a repeated id or forward in time if these show that random folds overstate a score.
 
     The repeated id is tried first (`find_repeated_id`), then the dates and the columns by which the rows are sorted, without the
@@ -67,17 +67,17 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
 
     Parameters
     ----------
-    source : Source
+    table : Table
     random_folds : bool
         Whether the user asked for random folds.
     """
-    leaks = find_leakage(source)
-    if random_folds or source.schema.target is None or source.groups is not None or source.time is not None:
-        return FoldDesign(source, leaks)
-    repeated = find_repeated_id(source)
+    leaks = find_leakage(table)
+    if random_folds or table.schema.target is None or table.groups is not None or table.time is not None:
+        return FoldDesign(table, leaks)
+    repeated = find_repeated_id(table)
     warnings: tuple[Verdict, ...] = ()
     if repeated is not None:
-        grouped = _with_role(source, repeated.name, "groups")
+        grouped = _with_role(table, repeated.name, "groups")
         if grouped is not None:
             own_leaks = find_leakage(grouped)
             found = _compare(grouped, own_leaks)
@@ -85,8 +85,8 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
                 return _respecting(found, grouped, own_leaks, ())
         # Where folds by groups are as good, nothing needs to be stated.
         warnings = tuple(repeated_id_warnings(repeated)) if grouped is None or found is None else ()
-    for name, is_time in _times(source, leaks):
-        timed = _with_role(source, name, "time")
+    for name, is_time in _times(table, leaks):
+        timed = _with_role(table, name, "time")
         blocks = None if timed is None else _compare(timed, leaks, forward=False)
         if timed is None or blocks is None or not (is_time or blocks.differs or blocks.has_waves):
             continue
@@ -98,51 +98,51 @@ def choose_fold_design(source: Source, *, random_folds: bool) -> FoldDesign:
         both = (blocks.t + found.t) / np.sqrt(2)
         if found.differs or blocks.differs or blocks.has_waves or both >= _MIN_BOTH:
             return _respecting(replace(found, wave_p=blocks.wave_p), timed, leaks, warnings)
-    return FoldDesign(source, leaks, None, warnings)
+    return FoldDesign(table, leaks, None, warnings)
 
 
 def _respecting(
-    found: FoldDesignComparison, source: Source, leaks: list[LeakageFinding], warnings: tuple[Verdict, ...]
+    found: FoldDesignComparison, table: Table, leaks: list[LeakageFinding], warnings: tuple[Verdict, ...]
 ) -> FoldDesign:
     """Return the design of the folds, without the column of the groups or the time."""
     reason = f"it is the {'group' if found.kind == 'groups' else 'time'} of the rows"
-    table = exclude_column(source, found.name, reason)
-    gone = {source.schema.names[j] for j in np.setdiff1d(source.schema.used, table.schema.used).tolist()}
+    without = exclude_column(table, found.name, reason)
+    gone = {table.schema.names[j] for j in np.setdiff1d(table.schema.used, without.schema.used).tolist()}
     leaks = [leak for leak in leaks if gone.isdisjoint(leak.names)]
-    return FoldDesign(table, leaks, found, (*warnings, _describe_design(found)))
+    return FoldDesign(without, leaks, found, (*warnings, _describe_design(found)))
 
 
-def _times(source: Source, leaks: Sequence[LeakageFinding]) -> list[tuple[str, bool]]:
+def _times(table: Table, leaks: Sequence[LeakageFinding]) -> list[tuple[str, bool]]:
     """Return the dates and the columns by which the rows are sorted, and whether they are both."""
     leaking = {name for leak in leaks for name in leak.names}
     dates = [
         one.name
-        for one in source.schema.columns
-        if one.kind == "date" and (one.exclusion_reason is None or one.name in source.schema.split_dates)
+        for one in table.schema.columns
+        if one.kind == "date" and (one.exclusion_reason is None or one.name in table.schema.split_dates)
     ]
-    ordered = [one.name for one in monotone_columns(source)]
+    ordered = [one.name for one in monotone_columns(table)]
     names = [name for name in dict.fromkeys([*dates, *ordered]) if name not in leaking]
     return [(name, name in dates and name in ordered) for name in names[:_MAX_TIMES]]
 
 
-def _with_role(source: Source, name: str, role: str) -> Source | None:
+def _with_role(table: Table, name: str, role: str) -> Table | None:
     """Return the table with a column as groups or time; None if it has missing values."""
-    raw = load_column(source, source.schema.names.index(name))
+    raw = load_column(table, table.schema.names.index(name))
     try:
         if role == "groups":
-            return with_groups(source, *group_codes(raw, lambda row: f"row {row + 1}"), name)
-        return with_time(source, time_values(raw, lambda row: f"row {row + 1}"), name)
+            return with_groups(table, *group_codes(raw, lambda row: f"row {row + 1}"), name)
+        return with_time(table, time_values(raw, lambda row: f"row {row + 1}"), name)
     except DataError:
         return None
 
 
-def _compare(source: Source, leaks: Sequence[LeakageFinding], *, forward: bool = True) -> FoldDesignComparison | None:
+def _compare(table: Table, leaks: Sequence[LeakageFinding], *, forward: bool = True) -> FoldDesignComparison | None:
     """Return the comparison of the folds of a table with random ones, None if it has too few rows, groups or times for them."""
     # Imported late: it loads scikit-learn's models.
     from tamiz.assessment import compare_fold_designs
 
     try:
-        return compare_fold_designs(exclude_leaks(source, leaks, None)[0], forward=forward)
+        return compare_fold_designs(exclude_leaks(table, leaks, None)[0], forward=forward)
     except (DataError, MemoryError):
         return None
 

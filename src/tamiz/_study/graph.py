@@ -24,9 +24,9 @@ from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, NeighborCounts, Range
 from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.user_warnings import capture_warnings, warn
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import RowNumbers, select_rows
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import RowNumbers, select_rows
 
 GraphMethod = TypeVar("GraphMethod", bound=BaseEstimator)
 
@@ -45,23 +45,23 @@ class RowGraph:
 
     Attributes
     ----------
-    table : Source
+    table : Table
     builder : GraphBuilder, Graph or None
         The builder of the graph; the graph itself if `study` was passed a built one.
     graph : Graph or None
     connected_graph : Graph or None
         The graph with its components joined by the shortest possible edges, for maps; None if they cannot be joined.
-    graph_source : Source or None
+    graph_source : Table or None
         The rows of the graph: the table, or a sample of it.
     sample : ndarray of shape (n_joined,) or None
         The row numbers of the sample in the table; None if the graph has all rows.
     """
 
-    table: Source
+    table: Table
     builder: GraphBuilder | Graph | None = None
     graph: Graph | None = None
     connected_graph: Graph | None = None
-    graph_source: Source | None = None
+    graph_table: Table | None = None
     sample: RowNumbers | None = None
 
     def with_graph(self, method: GraphMethod) -> GraphMethod:
@@ -74,15 +74,15 @@ class RowGraph:
             return self.with_graph(method)
         return clone(method).set_params(graph=self.connected_graph or self.graph)
 
-    def source_for(self, method: BaseEstimator) -> Source:
+    def table_for(self, method: BaseEstimator) -> Table:
         """Return the rows that a method reads: those of the graph if it uses this graph, else the table."""
         graph = method.get_params(deep=False).get("graph")
         uses_graph = graph is not None and (graph is self.graph or graph is self.connected_graph)
-        return self.graph_source if uses_graph and self.graph_source is not None else self.table
+        return self.graph_table if uses_graph and self.graph_table is not None else self.table
 
-    def row_positions(self, rows: RowNumbers, source: Source) -> RowNumbers:
-        """Return the positions of some rows of the table in a source that `source_for` returned."""
-        if self.sample is None or source is self.table:
+    def row_positions(self, rows: RowNumbers, table: Table) -> RowNumbers:
+        """Return the positions of some rows of the table in a table that `source_for` returned."""
+        if self.sample is None or table is self.table:
             return rows
         return np.searchsorted(self.sample, rows)
 
@@ -132,7 +132,7 @@ def max_graph_rows(schema: Schema, n_shown: int, budget: Budget) -> int:
 
 
 def build_row_graph(
-    source: Source,
+    table: Table,
     requested: GraphBuilder | Graph | None,
     shown_rows: RowNumbers,
     rng: np.random.Generator,
@@ -144,7 +144,7 @@ def build_row_graph(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     requested : GraphBuilder, Graph or None
         Joins all rows. None is the default builder, on a sample of a very long table.
     shown_rows : ndarray of row numbers, ascending
@@ -155,12 +155,12 @@ def build_row_graph(
     connect : bool, default=True
         Whether some map needs a connected graph.
     """
-    sample = _draw_graph_rows(source.schema, shown_rows, rng, budget) if requested is None else None
-    joined = source if sample is None else select_rows(source, sample)
+    sample = _draw_graph_rows(table.schema, shown_rows, rng, budget) if requested is None else None
+    joined = table if sample is None else select_rows(table, sample)
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
     graph = builder.build_quietly(joined, fill_missing=True)
     connected = _connect_components(graph, joined.row_numbers) if connect else None
-    return RowGraph(source, builder, graph, connected, joined, sample)
+    return RowGraph(table, builder, graph, connected, joined, sample)
 
 
 def _draw_graph_rows(
@@ -181,12 +181,12 @@ def _draw_graph_rows(
     return sample_including(shown_rows, n, most, rng)
 
 
-def sample_graph_rows(source: Source) -> Source:
+def sample_graph_rows(table: Table) -> Table:
     """Return the rows of a ranking by the default graph: the table, or of a long one a random sample, with a warning."""
     rng = np.random.default_rng(0)
-    shown_rows = sample_shown_rows(source.schema.n_rows, None, rng)
-    sample = _draw_graph_rows(source.schema, shown_rows, rng, DEFAULT_BUDGET)
-    return source if sample is None else select_rows(source, sample)
+    shown_rows = sample_shown_rows(table.schema.n_rows, None, rng)
+    sample = _draw_graph_rows(table.schema, shown_rows, rng, DEFAULT_BUDGET)
+    return table if sample is None else select_rows(table, sample)
 
 
 def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
@@ -210,8 +210,8 @@ _MAX_BARS = 40
 
 def describe_graph(row_graph: RowGraph, label: Named) -> GraphRecord | None:
     """Return the record of the graph for the report; None without a graph."""
-    graph, source = row_graph.graph, row_graph.graph_source
-    if graph is None or source is None:
+    graph, table = row_graph.graph, row_graph.graph_table
+    if graph is None or table is None:
         return None
     prebuilt = row_graph.builder is graph
     counts = _neighbor_counts(graph)

@@ -28,11 +28,12 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
-from tamiz.sources.base import Source
-from tamiz.sources.in_memory import load_column
-from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
-from tamiz.sources.schema import LEAKAGE_REASON, Column, Schema
-from tamiz.sources.views import (
+from tamiz.statistics.base import Floats, is_missing
+from tamiz.table.base import Table
+from tamiz.table.in_memory import load_column
+from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
+from tamiz.table.schema import LEAKAGE_REASON, Column, Schema
+from tamiz.table.views import (
     RowNumbers,
     positive_weight_row_numbers,
     select_columns,
@@ -40,7 +41,6 @@ from tamiz.sources.views import (
     target_array,
     weight_array,
 )
-from tamiz.statistics.base import Floats, is_missing
 
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
 _MAX_SAMPLE_ROWS, _MIN_SAMPLE_ROWS, _MAX_VALUES, _CLASSES_PER_PASS = 20_000, 1_000, 20_000_000, 8
@@ -157,12 +157,12 @@ class _RecodedTarget:
         return score if score >= _MIN_ADJUSTED_INFORMATION else 0.0
 
 
-def find_leakage(source: Source) -> list[LeakageFinding]:
+def find_leakage(table: Table) -> list[LeakageFinding]:
     """Return the columns of possible target leakage: those that predict the target, best first, recodings of it, and formulas.
 
     Parameters
     ----------
-    source : Source
+    table : Table
 
     Returns
     -------
@@ -192,12 +192,13 @@ def find_leakage(source: Source) -> list[LeakageFinding]:
 
     A long table is sampled. The sample and the folds use a fixed seed, so that the same table always has the same result.
     """
-    schema = source.schema
+    schema = table.schema
     if schema.target is None:
         return []
     rng = make_rng(0)
     rows = _sample_rows(schema, rng)
-    table = source if len(rows) == schema.n_rows else select_rows(source, rows)
+    if len(rows) < schema.n_rows:
+        table = select_rows(table, rows)
     y, weight = target_array(table), weight_array(table)
     present = positive_weight_row_numbers(table)
     prediction = _prepare_prediction(table, y, weight, present, rng)
@@ -241,8 +242,8 @@ def _formula_finding(found: TargetFormula, *, by_groups: bool) -> LeakageFinding
 
 
 def exclude_leaks(
-    source: Source, leaks: Sequence[LeakageFinding], problem: Problem | None
-) -> tuple[Source, LeakageExclusion | None]:
+    table: Table, leaks: Sequence[LeakageFinding], problem: Problem | None
+) -> tuple[Table, LeakageExclusion | None]:
     """Return the table without the columns of possible leakage, and their names; None if there are none.
 
     All columns of a formula are excluded: which of them is recorded after the target is not known, and one that is honest alone
@@ -251,12 +252,12 @@ def exclude_leaks(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     leaks : sequence of LeakageFinding
     problem : Problem or None
         The problem of the search.
     """
-    schema, position = source.schema, {name: j for j, name in enumerate(source.schema.names)}
+    schema, position = table.schema, {name: j for j, name in enumerate(table.schema.names)}
     leaking = np.zeros(schema.n_columns, dtype=bool)
     leaking[[position[name] for leak in leaks for name in leak.names]] = True
     if problem is not None:
@@ -266,8 +267,8 @@ def exclude_leaks(
         leaking &= ~required
     excluded = schema.used[leaking[schema.used]]
     if not 0 < len(excluded) < len(schema.used):
-        return source, None
-    kept = select_columns(source, np.setdiff1d(schema.used, excluded), LEAKAGE_REASON)
+        return table, None
+    kept = select_columns(table, np.setdiff1d(schema.used, excluded), LEAKAGE_REASON)
     return kept, LeakageExclusion(columns=tuple(schema.names[j] for j in excluded.tolist()))
 
 
@@ -326,7 +327,7 @@ def _describe_leaks(leaks: list[LeakageFinding], target: str) -> str:
 
 
 def _near_perfect_predictors(
-    table: Source, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
+    table: Table, prediction: _TargetPrediction, scores: list[_ColumnScore], *, by_groups: bool
 ) -> list[LeakageFinding]:
     """Return the columns that predict the target almost perfectly, and much better than all other columns."""
     least = prediction.scorer.min_score
@@ -361,7 +362,7 @@ def _sample_rows(schema: Schema, rng: np.random.Generator) -> RowNumbers:
 
 
 def _prepare_prediction(
-    table: Source, y: NDArray[Any], weight: Floats | None, rows: RowNumbers, rng: np.random.Generator
+    table: Table, y: NDArray[Any], weight: Floats | None, rows: RowNumbers, rng: np.random.Generator
 ) -> _TargetPrediction | None:
     """Return the scorer of single columns and its rows, None if these rows are too few."""
     coverage = None
@@ -400,7 +401,7 @@ def _assign_folds(labels: NDArray[Any], groups: NDArray[Any] | None, rng: np.ran
     return stratified_folds(labels[first], _N_FOLDS, rng)[group]
 
 
-def _prepare_recoding(table: Source, y: NDArray[Any], rows: RowNumbers) -> _RecodedTarget | None:
+def _prepare_recoding(table: Table, y: NDArray[Any], rows: RowNumbers) -> _RecodedTarget | None:
     """Return the target's codes, None if an unrelated column could be a recoding of them by chance."""
     if table.groups is not None:
         rows = rows[np.unique(table.groups[rows], return_index=True)[1]]
@@ -412,7 +413,7 @@ def _prepare_recoding(table: Source, y: NDArray[Any], rows: RowNumbers) -> _Reco
 
 
 def _score_columns(
-    table: Source, prediction: _TargetPrediction | None, recoding: _RecodedTarget | None
+    table: Table, prediction: _TargetPrediction | None, recoding: _RecodedTarget | None
 ) -> tuple[list[_ColumnScore], dict[int, float]]:
     """Return the predictive score of each column, and its adjusted mutual information with the target."""
     schema = table.schema
@@ -421,7 +422,7 @@ def _score_columns(
         return [], {}
 
     def score(j: int) -> tuple[_ColumnScore | None, float]:
-        values = np.concatenate([block.column(j) for block in table.blocks([j])])
+        values = table.column(j)
         predictive = None if prediction is None else prediction.score_column(j, schema.columns[j], values)
         recoded = 0.0 if recoding is None else recoding.information_with(schema.columns[j], values)
         return predictive, recoded
@@ -432,7 +433,7 @@ def _score_columns(
     }
 
 
-def _score_id_columns(table: Source, prediction: _TargetPrediction) -> list[_ColumnScore]:
+def _score_id_columns(table: Table, prediction: _TargetPrediction) -> list[_ColumnScore]:
     """Return the scores of excluded id columns: in a table sorted by its target, a row number predicts the target."""
     schema = table.schema
     scores: list[_ColumnScore] = []

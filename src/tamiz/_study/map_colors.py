@@ -15,11 +15,11 @@ from tamiz.report.records.columns import RankingRecord
 from tamiz.report.records.maps import ColorColumn
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import Encoding
-from tamiz.sources.schema import Column
-from tamiz.sources.views import RowNumbers, select_rows, weight_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.encoding import Encoding
+from tamiz.table.schema import Column
+from tamiz.table.views import RowNumbers, select_rows, weight_array
 
 # The most clusters, the rows that they are fitted on, and the starts of k-means.
 _MAX_CLUSTERS = 8
@@ -27,7 +27,7 @@ _MAX_ROWS = 2000
 _N_INIT = 4
 
 
-def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> ColorColumn | None:
+def describe_clusters(table: Table, rows: RowNumbers, seed: int) -> ColorColumn | None:
     """Return the k-means cluster of every shown row; None if no two rows differ or the columns cannot be encoded.
 
     Clusters are of the encoded columns, never of a map: columns are standardised with mean imputation, and categories are
@@ -35,13 +35,13 @@ def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> ColorColum
 
     Parameters
     ----------
-    source : Source
+    table : Table
     rows : ndarray of row numbers, ascending
         The rows that the maps show.
     seed : int
         Seed of k-means, and of the sample that it is fitted on if the rows are many.
     """
-    drawn = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
+    drawn = table if len(rows) == table.schema.n_rows else select_rows(table, rows)
     try:
         # The maps have already warned of missing values.
         with capture_warnings():
@@ -68,17 +68,17 @@ def describe_clusters(source: Source, rows: RowNumbers, seed: int) -> ColorColum
     )
 
 
-def _encode_points(source: Source) -> Floats:
+def _encode_points(table: Table) -> Floats:
     """Return the rows as standardised, encoded coordinates."""
-    encoding = Encoding.fit(source, standardize=True)
-    n = source.schema.n_rows
+    encoding = Encoding.fit(table, standardize=True)
+    n = table.schema.n_rows
     check_memory(
         3 * 8.0 * n * len(encoding.names),
         f"Points of {n:,} rows and {len(encoding.names):,} coordinates",
         "Draw fewer rows.",
     )
-    used = source.schema.used.tolist()
-    return np.concatenate([encoding.transform(block) for block in source.blocks(used)])
+    used = table.schema.used.tolist()
+    return np.concatenate([encoding.transform(block) for block in table.blocks(used)])
 
 
 def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> tuple[KMeans, float] | None:
@@ -99,9 +99,9 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
 _MAX_COLORS = 12
 
 
-def describe_colors(source: Source, rows: RowNumbers, ranking: RankingRecord | None) -> list[ColorColumn]:
+def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | None) -> list[ColorColumn]:
     """Return the values of the target and of the best columns for the shown rows."""
-    schema = source.schema
+    schema = table.schema
     columns = schema.used.tolist()
     if ranking is not None and ranking.criteria:
         scores, mean_rank = ranking.scores[ranking.criteria[0].id], ranking.mean_rank
@@ -112,7 +112,7 @@ def describe_colors(source: Source, rows: RowNumbers, ranking: RankingRecord | N
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
     values: dict[int, list[Any]] = {j: [] for j in columns}
-    for block in source.blocks([j for j in columns if j < schema.n_columns]):
+    for block in table.blocks([j for j in columns if j < schema.n_columns]):
         here = rows[(rows >= block.rows.start) & (rows < block.rows.stop)] - block.rows.start
         for j in columns:
             values[j] += block.column(j)[here].tolist()

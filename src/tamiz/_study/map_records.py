@@ -26,8 +26,8 @@ from tamiz.report.records.maps import (
     SpectrumRecord,
 )
 from tamiz.runtime.user_warnings import plain_notes
-from tamiz.sources.views import RowNumbers
 from tamiz.statistics.base import Floats
+from tamiz.table.views import RowNumbers
 
 # Images of a gallery, and pixels along a side of an image.
 _MAX_IMAGES = 24
@@ -65,7 +65,7 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
         proximity_note=facts.proximity_note,
         comparable_axes=facts.comparable_axes,
         points=points,
-        rows=() if shown_rows is None else tuple(fitted.source.row_numbers[shown_rows].tolist()),
+        rows=() if shown_rows is None else tuple(fitted.table.row_numbers[shown_rows].tolist()),
         spectrum=SpectrumRecord(
             label=facts.spectrum_label,
             note=facts.spectrum_note,
@@ -89,20 +89,20 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
 
 def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelationsRecord:
     """Return the rank correlations of every column with the first axes, over the embedded rows or a sample of them."""
-    by_columns = _MAX_RANKED_VALUES // max(len(fitted.source.schema.used), 1)
+    by_columns = _MAX_RANKED_VALUES // max(len(fitted.table.schema.used), 1)
     most = min(_MAX_CORRELATED_ROWS, max(_MIN_CORRELATED_ROWS, by_columns))
     rows, embedding = _sample_embedding(fitted, most, np.random.default_rng(seed))
     points = np.array(embedding[:, :_MAX_AXES], dtype=np.float64)
     spans = np.ptp(points, axis=0)
     points[:, spans <= _ROUNDING * spans.max()] = 0.0
-    found = correlate_columns(fitted.source, points, rows)
+    found = correlate_columns(fitted.table, points, rows)
     return AxisCorrelationsRecord(
         columns=tuple(found.columns),
         kinds=tuple(found.kinds),
         values=tuple(map(tuple, found.values.tolist())),
         chance=tuple(found.chance_level.tolist()),
         n_rows=len(points),
-        n_mapped=fitted.source.schema.n_rows,
+        n_mapped=fitted.table.schema.n_rows,
     )
 
 
@@ -119,7 +119,7 @@ def _map_clusters(
     fitted: StudyMap, explanation: AxisCorrelationsRecord, seed: int, *, comparable_axes: bool
 ) -> MapClustersRecord | None:
     """Return the visible clusters on the first two axes and their rules; None for a table without columns."""
-    used = fitted.source.schema.used
+    used = fitted.table.schema.used
     if not len(used):
         return None
     rng = np.random.default_rng(seed)
@@ -132,11 +132,11 @@ def _map_clusters(
     columns = used
     if len(used) > MAX_COLUMNS:
         columns = used[most_correlated_columns(np.array(explanation.values), np.array(explanation.chance))]
-    found = describe_clusters(fitted.source, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist())
+    found = describe_clusters(fitted.table, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist())
     return MapClustersRecord(
         rules=tuple(_rule_record(one, points[found.numbers == one.cluster]) for one in found.rules),
         n_rows=len(points),
-        n_mapped=fitted.source.schema.n_rows,
+        n_mapped=fitted.table.schema.n_rows,
         n_outside=int(np.count_nonzero(found.numbers == 0)),
         n_considered=len(columns),
         n_columns=len(used),

@@ -13,7 +13,7 @@ from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry
 from tamiz.runtime.user_warnings import warn
-from tamiz.sources.schema import Schema
+from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder

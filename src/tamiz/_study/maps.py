@@ -16,10 +16,10 @@ from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry, suggestion
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import RowNumbers, select_rows
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import RowNumbers, select_rows
 
 if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder
@@ -171,16 +171,16 @@ class StudyMap:
     Attributes
     ----------
     reducer : Reducer
-    source : Source
+    table : Table
     rows : ndarray of row numbers, ascending, or None
-        The rows of the source that are embedded; None is all.
+        The rows of the table that are embedded; None is all.
     embedding : ndarray of shape (n_embedded, n_components)
     n_fitted : int
         The rows that the map was fitted on.
     """
 
     reducer: Reducer
-    source: Source
+    table: Table
     rows: RowNumbers | None
     embedding: Floats
     n_fitted: int
@@ -193,7 +193,7 @@ class StudyMap:
         """Return a note on the sample that the map was fitted on, none if it was fitted on all rows."""
         if self.rows is None:
             return []
-        n, n_mapped = self.source.schema.n_rows, len(self.rows) - self.n_fitted
+        n, n_mapped = self.table.schema.n_rows, len(self.rows) - self.n_fitted
         sentence = f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random"
         others = (
             "the other row that is shown was" if n_mapped == 1 else f"the other {n_mapped:,} rows that are shown were"
@@ -203,7 +203,7 @@ class StudyMap:
 
 def fit_map(
     reducer: Reducer,
-    source: Source,
+    table: Table,
     shown_rows: RowNumbers,
     max_rows: int | None,
     seed: int,
@@ -215,7 +215,7 @@ def fit_map(
     Parameters
     ----------
     reducer : Reducer
-    source : Source
+    table : Table
         The rows that the map reads.
     shown_rows : ndarray of row numbers, ascending
         The rows to embed.
@@ -227,30 +227,30 @@ def fit_map(
     builder : GraphBuilder, Graph or None
         Replaces the graph of the map on a sample: a graph of all rows is of no use there.
     """
-    n, size = source.schema.n_rows, max_fitted_rows(reducer)
+    n, size = table.schema.n_rows, max_fitted_rows(reducer)
     if size is not None:
         size = max(budget.scale_quadratic(size, size), _MIN_FITTED_ROWS) if max_rows is None else max_rows
     if size is None or n <= size:
-        reducer.fit(source)
-        return StudyMap(reducer, source, None, reducer.embedding_, n)
+        reducer.fit(table)
+        return StudyMap(reducer, table, None, reducer.embedding_, n)
     rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
     if builder is not None:
         reducer.set_params(graph=limit_neighbors(builder, size))
     try:
         with capture_warnings() as captured:
-            reducer.fit(select_rows(source, rows))
+            reducer.fit(select_rows(table, rows))
     except DataError as error:
         raise DataError(f"On a sample of {size:,} rows, which map_rows= or --map-rows sets: {error}") from error
     # Columns that the table excludes are known already.
-    new = [one for one in captured if one not in source.schema.excluded_column_notes]
+    new = [one for one in captured if one not in table.schema.excluded_column_notes]
     warn_user(one.with_sentence(f"On a sample of {size:,} rows: {one}") for one in new)
     embedding = reducer.embedding_
     others = np.setdiff1d(shown_rows, rows, assume_unique=True)
     if len(others):
         # The fit has already warned of missing values.
         with capture_warnings():
-            mapped = reducer.transform(select_rows(source, others))
+            mapped = reducer.transform(select_rows(table, others))
         rows = np.concatenate([rows, others])
         order = np.argsort(rows)
         rows, embedding = rows[order], np.concatenate([embedding, mapped])[order]
-    return StudyMap(reducer, source, rows, embedding, size)
+    return StudyMap(reducer, table, rows, embedding, size)

@@ -17,14 +17,14 @@ from tamiz.assessment.resampling import Resampling, average_ranks, make_bootstra
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.report.records.columns import MeanRank, RankingRecord
 from tamiz.runtime.random import make_rng
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import positive_weight_rows, resampled_weights
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import positive_weight_rows, resampled_weights
 
 
 def describe_mean_rank(
-    source: Source,
+    table: Table,
     ranking_criteria: Sequence[RankingCriterion],
     ranking: RankingRecord,
     seed: int,
@@ -34,7 +34,7 @@ def describe_mean_rank(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     ranking_criteria : list of RankingCriterion
         The criteria.
     ranking : RankingRecord
@@ -48,7 +48,7 @@ def describe_mean_rank(
     MeanRank or None
         None if no column or no criterion is included.
     """
-    schema = source.schema
+    schema = table.schema
     included = _included_criteria(ranking_criteria, schema)
     if not included or not len(schema.used):
         return None
@@ -58,7 +58,7 @@ def describe_mean_rank(
     uninformative = [one.label for one in included if one not in informative] if informative else []
     included = informative or included
     ranks = {one.name: ranks[one.name] for one in included}
-    found = rank_intervals(source, included, ranks, seed, budget)
+    found = rank_intervals(table, included, ranks, seed, budget)
     bounds = [None] * len(schema.used) if found.bounds is None else _as_pairs(found.bounds)
     return MeanRank(
         criteria=tuple(ranks),
@@ -178,7 +178,7 @@ class RankIntervals:
 
 
 def rank_intervals(
-    source: Source,
+    table: Table,
     ranking_criteria: Sequence[RankingCriterion],
     ranks: dict[str, Floats],
     seed: int,
@@ -188,7 +188,7 @@ def rank_intervals(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     ranking_criteria : list of RankingCriterion
         The criteria of the mean rank.
     ranks : dict of name to ndarray of shape (n_used,)
@@ -214,7 +214,7 @@ def rank_intervals(
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapters 6 (200 samples are enough for a standard error) and 13.
     Hall and Miller (2009), Using the bootstrap to quantify the authority of an empirical ranking, Annals of Statistics 37.
     """
-    rows = positive_weight_rows(source)
+    rows = positive_weight_rows(table)
     schema = rows.schema
     undefined = [one.label for one in ranking_criteria if not one.relevance.supports_bootstrap]
     if len(undefined) == len(ranking_criteria):
@@ -251,10 +251,10 @@ def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Resampling, seed: int) 
     """Return the ranks of the used columns in every sample by every criterion, of shape (n_samples, n_criteria, n_used)."""
 
     def ranked(counts: Floats) -> Floats:
-        scores = scorers.scores(resampled_weights(scorers.source, counts))
+        scores = scorers.scores(resampled_weights(scorers.table, counts))
         return np.array([[average_ranks(one) for one in by_criterion] for by_criterion in scores])
 
-    n_rows = scorers.source.schema.n_rows
+    n_rows = scorers.table.schema.n_rows
     return np.concatenate(list(bootstrap.map_samples(ranked, N_BOOTSTRAP, n_rows, make_rng(seed))))
 
 

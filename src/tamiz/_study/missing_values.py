@@ -16,7 +16,7 @@ from tamiz.reduction.base import Reducer
 from tamiz.report.text import count_with_noun, join_names
 from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.schema import Schema
+from tamiz.table.schema import Schema
 
 # Names in a sentence are never cut.
 _FULL_WIDTH = 200

@@ -30,8 +30,8 @@ from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.search.base import Search
 from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
     from tamiz.assessment.recommendation import Recommendation
@@ -68,7 +68,7 @@ class ModelEvaluation:
 
     Attributes
     ----------
-    source : Source
+    table : Table
         The rows: all, or a random sample.
     n_splits : int
     scoring : str or None
@@ -86,7 +86,7 @@ class ModelEvaluation:
     budget : Budget
     """
 
-    source: Source
+    table: Table
     n_splits: int
     scoring: str | None
     seed: int
@@ -118,7 +118,7 @@ class ModelEvaluation:
         from tamiz.assessment.candidate_selections import default_candidates
 
         defaults = default_candidates(
-            self.source.schema,
+            self.table.schema,
             self.missing,
             n_features=selector.n_features,
             column_options=column_options(resolve_search(selector.search)),
@@ -128,7 +128,7 @@ class ModelEvaluation:
         try:
             with capture_warnings():
                 return recommend_columns(
-                    self.source,
+                    self.table,
                     candidates=asked | defaults,
                     scoring=self._scorings(),
                     n_splits=self.n_splits,
@@ -140,7 +140,7 @@ class ModelEvaluation:
             self._skip_or_raise("The comparison of selections", error)
             return None
 
-    def score_with_leaks(self, with_leaks: Source, found: RecommendationRecord) -> LeakageScores | None:
+    def score_with_leaks(self, with_leaks: Table, found: RecommendationRecord) -> LeakageScores | None:
         """Return the score of the model that decides on all columns, with the columns of possible leakage and without.
 
         None if it cannot be computed. The rows and folds are those of the recommendation.
@@ -154,7 +154,7 @@ class ModelEvaluation:
         try:
             with capture_warnings(), ignore_known_warnings():
                 # The folds of the table without the leaks, in which other rows may be equal.
-                folds = draw_folds(drop_zero_weights(self.source)[0], self.n_splits, make_rng(self.seed))
+                folds = draw_folds(drop_zero_weights(self.table)[0], self.n_splits, make_rng(self.seed))
                 models, _ = resolve_models([found.deciding], rows.schema)
                 scorings, _ = resolve_scorings([found.scores[0].id], rows, folds, models.values())
                 every = np.ones((1, rows.schema.n_columns), dtype=bool)
@@ -174,7 +174,7 @@ class ModelEvaluation:
         """Return the adjusted p-value of what each column adds to the others in a model; empty if that takes too long or fails."""
         from tamiz.assessment.column_importance import selection_importance, selection_work
 
-        work = selection_work(self.source, columns)
+        work = selection_work(self.table, columns)
         if (
             len(columns) < 2
             or work.n_screened_values + 1000 * work.n_predicted_rows > self.budget.scale * MAX_IMPORTANCE_WORK
@@ -182,12 +182,10 @@ class ModelEvaluation:
             return {}
         try:
             with capture_warnings():
-                found = selection_importance(
-                    self.source, columns, model, n_splits=self.n_splits, random_state=self.seed
-                )
+                found = selection_importance(self.table, columns, model, n_splits=self.n_splits, random_state=self.seed)
         except (DataError, MemoryError):
             return {}
-        numbers = {name: j for j, name in enumerate(self.source.schema.names)}
+        numbers = {name: j for j, name in enumerate(self.table.schema.names)}
         return {numbers[name]: float(p) for name, p in zip(found.names, found.adjusted_p_value, strict=True)}
 
     def comparison_options(self, n_rows: int) -> dict[str, Any]:
@@ -203,7 +201,7 @@ class ModelEvaluation:
         """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails."""
         from tamiz.assessment import selection_report
 
-        n_shuffles = default_n_permutations(self.source.schema)
+        n_shuffles = default_n_permutations(self.table.schema)
         if not self.requested:
             n_searches = affordable_searches(
                 n_shuffles, self.n_splits, self.search_seconds(selector), self._max_search_seconds
@@ -216,7 +214,7 @@ class ModelEvaluation:
             with capture_warnings():
                 found = selection_report(
                     selector,
-                    self.source,
+                    self.table,
                     scoring=self.scoring,
                     n_splits=self.n_splits,
                     n_permutations=n_shuffles,
@@ -248,7 +246,7 @@ class ModelEvaluation:
 
         selector: Any = selected
         if not isinstance(selected, SubsetSelector):
-            paths = default_candidates(self.source.schema, self.missing)
+            paths = default_candidates(self.table.schema, self.missing)
             path = paths.get(selected.recommended)
             if not isinstance(path, PathAdapter):
                 warn(
@@ -258,7 +256,7 @@ class ModelEvaluation:
             selector = path.of_size(len(selected.columns))
         try:
             with capture_warnings():
-                found = selection_error_rates(selector, self.source, n_draws=n_draws, random_state=self.seed)
+                found = selection_error_rates(selector, self.table, n_draws=n_draws, random_state=self.seed)
         except (DataError, MemoryError) as error:
             # The other sections of the study do not depend on these rates.
             self._skip_or_raise("The estimate of error rates on semi-synthetic targets", error, requested=False)
@@ -283,15 +281,13 @@ class ModelEvaluation:
         try:
             with capture_warnings():
                 found = run_noise_experiment(
-                    self.source,
+                    self.table,
                     merit=merit,
-                    models=[
-                        name for name in resolve_models(None, self.source.schema)[0] if name != "gradient_boosting"
-                    ],
+                    models=[name for name in resolve_models(None, self.table.schema)[0] if name != "gradient_boosting"],
                     n_added=_N_ADDED_COLUMNS,
                     scoring=self.scoring,
                     n_draws=1,
-                    max_rows=max(self.source.schema.n_rows, _MIN_NOISE_ROWS),
+                    max_rows=max(self.table.schema.n_rows, _MIN_NOISE_ROWS),
                     n_splits=self.n_splits,
                     random_state=self.seed,
                 )
@@ -302,7 +298,7 @@ class ModelEvaluation:
 
     def many_columns_note(self) -> tuple[str, ...]:
         """Return the note that there is no noise experiment because a row has many coordinates; else an empty tuple."""
-        n = self.source.schema.n_coordinates
+        n = self.table.schema.n_coordinates
         if self.requested or n <= MAX_NOISE_COORDINATES:
             return ()
         return (
@@ -312,7 +308,7 @@ class ModelEvaluation:
 
     def search_seconds(self, selector: SubsetSelector) -> float:
         """Return the seconds of the search of a fitted selector on these rows, from the number of sets that it evaluated."""
-        share = self.source.schema.n_rows / max(selector.schema_.n_rows, 1)
+        share = self.table.schema.n_rows / max(selector.schema_.n_rows, 1)
         return 1e-6 * selector.n_evaluations_ * selector.merit_cost_ * min(share, 1.0)
 
     def _fits(self, seconds: float) -> bool:
@@ -333,7 +329,7 @@ class ModelEvaluation:
     def _scorings(self) -> list[str] | None:
         if self.scoring is None:
             return None
-        beside = ["balanced_accuracy", "accuracy"] if self.source.schema.has_classes else []
+        beside = ["balanced_accuracy", "accuracy"] if self.table.schema.has_classes else []
         return list(dict.fromkeys([self.scoring, *beside]))
 
     def _skip_or_raise(self, description: str, error: Exception, *, requested: bool | None = None) -> None:
@@ -375,7 +371,7 @@ def evaluation_size(schema: Schema, budget: Budget) -> tuple[int, int]:
 
 
 def prepare_evaluation(
-    source: Source,
+    table: Table,
     scoring: str | None,
     seed: int,
     *,
@@ -387,7 +383,7 @@ def prepare_evaluation(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     scoring : str or None
     seed : int
     assess : bool or None
@@ -396,12 +392,12 @@ def prepare_evaluation(
         How criteria from counts treat missing values.
     budget : Budget
     """
-    if assess is False or source.schema.target is None:
+    if assess is False or table.schema.target is None:
         return None
     from tamiz.models.folds import sample_rows
 
-    most, n_splits = evaluation_size(source.schema, budget)
-    rows, notes = sample_rows(source, most, n_splits, make_rng(seed))
+    most, n_splits = evaluation_size(table.schema, budget)
+    rows, notes = sample_rows(table, most, n_splits, make_rng(seed))
     return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), most, missing, budget)
 
 

@@ -19,9 +19,9 @@ from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn, warn_user
-from tamiz.sources.base import Source
-from tamiz.sources.views import RowNumbers, select_rows, target_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.views import RowNumbers, select_rows, target_array
 
 # Neighbours that are compared, or half of the other rows if these are fewer.
 _N_NEIGHBORS = 15
@@ -35,13 +35,13 @@ _MIN_ROWS = 3
 
 
 def describe_quality(
-    source: Source, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
+    table: Table, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> QualityRecord | None:
     """Return the quality measures, curves and Shepard diagrams of maps; None if no map can be evaluated.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     rows : ndarray of row numbers, ascending
         The rows that the maps show; above 2,000 a sample is evaluated.
     maps : list of tuple
@@ -57,7 +57,8 @@ def describe_quality(
         return None
     n_drawn, at = len(rows), sample_evaluated_positions(len(rows), seed)
     rows, maps = rows[at], [(label, embedding[at]) for label, embedding in maps]
-    table = source if len(rows) == source.schema.n_rows else select_rows(source, rows)
+    if len(rows) < table.schema.n_rows:
+        table = select_rows(table, rows)
     labels = target_array(table) if table.schema.has_classes else None
     try:
         distances = _measure_distances(table, dissimilarity)
@@ -84,11 +85,11 @@ def describe_quality(
     )
 
 
-def _measure_distances(source: Source, metric: str) -> Floats:
+def _measure_distances(table: Table, metric: str) -> Floats:
     """Return the distances of all pairs of rows, which every map is compared with."""
     # The maps have already issued the other warnings, which differ on a sample.
     with capture_warnings() as captured:
-        rows, _ = read_points(source, metric, fill_missing=True)
+        rows, _ = read_points(table, metric, fill_missing=True)
     warn_user([note for note in captured if isinstance(note, ImputationNote)])
     n = rows.n_samples
     distances = np.zeros((n, n))

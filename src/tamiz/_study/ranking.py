@@ -16,9 +16,9 @@ from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_gain import InformationGain
 from tamiz.report.records.columns import ChanceLevelColumn, CriterionInfo, RankingRecord
 from tamiz.runtime.registry import entry_label, method_label
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -29,28 +29,28 @@ class RankingCriterion:
     ----------
     name, label : str
     relevance : Relevance
-    source : Source
+    table : Table
         The rows that it reads if it compares rows with rows.
     """
 
     name: str
     label: str
     relevance: Relevance
-    source: Source
+    table: Table
 
 
 def score_columns(
-    ranking_criteria: Sequence[RankingCriterion], source: Source
+    ranking_criteria: Sequence[RankingCriterion], table: Table
 ) -> tuple[dict[str, Floats], StatisticsCache]:
     """Return the scores of every column by criterion, and the statistics that were collected in passes shared by all criteria."""
-    schema = source.schema
+    schema = table.schema
     for one in ranking_criteria:
         one.relevance.check(schema)
     by_rows = {
-        one.name: one.relevance.score(one.source) for one in ranking_criteria if isinstance(one.relevance, RowRelevance)
+        one.name: one.relevance.score(one.table) for one in ranking_criteria if isinstance(one.relevance, RowRelevance)
     }
     counted = {one.name: one.relevance for one in ranking_criteria if isinstance(one.relevance, StatisticRelevance)}
-    known = gather_statistics(list(counted.values()), source.reduce, schema)
+    known = gather_statistics(list(counted.values()), table.reduce, schema)
     scores = by_rows | {name: relevance.scores(known, schema) for name, relevance in counted.items()}
     return {one.name: scores[one.name] for one in ranking_criteria}, known
 
@@ -70,7 +70,7 @@ def choose_ranking_criteria(
             chosen.append((entry_label(entry), part))
     with_graph = [(label, row_graph.with_graph(part)) for label, part in chosen]
     return [
-        RankingCriterion(label["id"], label["label"], part, row_graph.source_for(part)) for label, part in with_graph
+        RankingCriterion(label["id"], label["label"], part, row_graph.table_for(part)) for label, part in with_graph
     ]
 
 
@@ -84,11 +84,11 @@ def _number_duplicates(requested: Sequence[Relevance]) -> list[tuple[dict[str, s
     return list(zip(labels, requested, strict=True))
 
 
-def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
+def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
     """Return the record of the ranking: scores by criterion, cut points, and tests of the columns without a cut point."""
-    schema = source.schema
-    found, known = score_columns(ranking_criteria, source)
-    tests = run_tests(source, known)
+    schema = table.schema
+    found, known = score_columns(ranking_criteria, table)
+    tests = run_tests(table, known)
     used = set(schema.used.tolist())
     scores = {name: values.tolist() for name, values in found.items()}
     cut_points: dict[str, tuple[float, ...] | None] = {}
@@ -111,7 +111,7 @@ def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -
         columns=tuple(schema.names),
         scores={name: tuple(v if j in used else None for j, v in enumerate(values)) for name, values in scores.items()},
         cut_points=cut_points,
-        uncut=describe_uncut_columns(source, known, tests),
+        uncut=describe_uncut_columns(table, known, tests),
         constant=tuple(schema.columns[j].name for j in schema.used.tolist() if schema.columns[j].constant),
         mean_rank=None,
         tests=describe_column_tests(tests, schema),
@@ -122,14 +122,12 @@ def describe_ranking(source: Source, ranking_criteria: list[RankingCriterion]) -
 _FIRST_BY_CRITERION, _FIRST_BY_MEAN_RANK = 3, 5
 
 
-def describe_chance_level(
-    source: Source, ranking: RankingRecord, missing: MissingRule
-) -> tuple[ChanceLevelColumn, ...]:
+def describe_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule) -> tuple[ChanceLevelColumn, ...]:
     """Return those of the first columns of a ranking that have many values and no more information than chance.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     ranking : RankingRecord
         With its mean rank, if there is one.
     missing : {"distribute", "category"}
@@ -139,11 +137,11 @@ def describe_chance_level(
     if supervised and ranking.mean_rank is not None:
         by_rank = [None if rank is None else -rank for rank in ranking.mean_rank.ranks]
         first |= set(_first_columns(by_rank, _FIRST_BY_MEAN_RANK))
-    measure = InformationGain(missing=missing).adapt_to(source.schema)
-    counts = {} if measure is None else measure.count_classes([source], sorted(first))
+    measure = InformationGain(missing=missing).adapt_to(table.schema)
+    counts = {} if measure is None else measure.count_classes([table], sorted(first))
     return tuple(
         ChanceLevelColumn(
-            name=source.schema.names[level.column],
+            name=table.schema.names[level.column],
             n_values=level.n_values,
             information=level.information,
             expected=level.expected,

@@ -10,10 +10,10 @@ from pathlib import Path
 from tamiz.criteria.base import Relevance, StatisticRelevance, columns_per_pass
 from tamiz.exceptions import DataError
 from tamiz.runtime.memory import format_bytes, free_memory, limit_memory
-from tamiz.sources import column_storage
-from tamiz.sources.preview import Preview, read_preview
-from tamiz.sources.schema import Schema
-from tamiz.sources.table import OpenOptions
+from tamiz.table import column_storage
+from tamiz.table.encoded_table import OpenOptions
+from tamiz.table.preview import Preview, read_preview
+from tamiz.table.schema import Schema
 
 
 @dataclass(frozen=True)

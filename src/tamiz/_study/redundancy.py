@@ -27,10 +27,10 @@ from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import warn
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, select_rows
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns, select_rows
 
 
 def complete_linkage_groups(similarities: Floats, threshold: float) -> list[NDArray[np.intp]]:
@@ -83,13 +83,13 @@ _MAX_DRAWN = 100
 
 
 def describe_redundancy(
-    source: Source, ranking: RankingRecord | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
+    table: Table, ranking: RankingRecord | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> RedundancyRecord | None:
     """Return the matrix of the most redundant columns and the groups among all columns; None if there are fewer than two.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     ranking : RankingRecord or None
     missing : {"distribute", "category"}
         How the association with the target treats missing values; two columns are compared on the rows with both values.
@@ -101,14 +101,14 @@ def describe_redundancy(
     `REDUNDANT`. Of the columns that determine all others of the group the one with the largest symmetric uncertainty with the
     target is kept, the first of equals.
     """
-    schema = source.schema
+    schema = table.schema
     varied = [j for j in schema.used.tolist() if not schema.columns[j].constant]
     if len(varied) < 2:
         return None
-    relevance = _target_relevance(source, ranking, missing)
+    relevance = _target_relevance(table, ranking, missing)
     selected = _columns_to_compare(varied, relevance, schema, max_compared_columns(len(varied), budget))
     try:
-        rows, compared = compare_column_pairs(source, selected, budget)
+        rows, compared = compare_column_pairs(table, selected, budget)
     except (DataError, MemoryError) as error:
         warn("TZ503", f"The redundancy of the columns is left out: {error}")
         return None
@@ -153,23 +153,23 @@ def _describe_group(
     )
 
 
-def redundant_pair_notes(source: Source, chosen_names: Sequence[str], budget: Budget = DEFAULT_BUDGET) -> list[str]:
+def redundant_pair_notes(table: Table, chosen_names: Sequence[str], budget: Budget = DEFAULT_BUDGET) -> list[str]:
     """Return a sentence on pairs of selected columns with an association from `REDUNDANT` on; an empty list if there are none.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     chosen_names : sequence of str
         The selected columns; of more than 1,000 the first ones are compared.
     budget : Budget
     """
-    schema, chosen = source.schema, set(chosen_names)
+    schema, chosen = table.schema, set(chosen_names)
     columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
     columns = columns[:_MAX_CHOSEN]
     if len(columns) < 2:
         return []
     try:
-        _, compared = compare_column_pairs(source, columns, budget)
+        _, compared = compare_column_pairs(table, columns, budget)
     except (DataError, MemoryError) as error:
         warn("TZ503", f"The redundancy of the selected columns was not computed: {error}")
         return []
@@ -201,27 +201,27 @@ def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
 
 
 def compare_column_pairs(
-    source: Source, columns: list[int], budget: Budget = DEFAULT_BUDGET
-) -> tuple[Source, KindAssociations]:
+    table: Table, columns: list[int], budget: Budget = DEFAULT_BUDGET
+) -> tuple[Table, KindAssociations]:
     """Return the rows that are compared, and the association of every pair of columns, in the order of their names."""
-    names, n = source.schema.names, source.schema.n_rows
+    names, n = table.schema.names, table.schema.n_rows
     size = n_compared_rows(len(columns), n, budget)
-    rows = select_columns(source, columns)
+    rows = select_columns(table, columns)
     if size < n:
         rows = select_rows(rows, sample_including(np.arange(0), n, size, make_rng(0)))
     varied = [j for j in columns if j in rows.schema.used and not rows.schema.columns[j].constant]
     return rows, associate_columns(rows, sorted(varied, key=lambda j: names[j]))
 
 
-def _target_relevance(source: Source, ranking: RankingRecord | None, missing: MissingRule) -> Floats:
+def _target_relevance(table: Table, ranking: RankingRecord | None, missing: MissingRule) -> Floats:
     """Return the symmetric uncertainty of every column with the target, 0 without a target."""
-    schema = source.schema
+    schema = table.schema
     if schema.target is None:
         return np.zeros(schema.n_columns)
     known = None if ranking is None else ranking.scores.get("symmetric_uncertainty")
     if known is not None:
         return np.array([0.0 if score is None else score for score in known])
-    return target_uncertainties(source, missing)
+    return target_uncertainties(table, missing)
 
 
 def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, max_columns: int) -> list[int]:
@@ -235,7 +235,7 @@ def _columns_to_compare(varied: list[int], relevance: Floats, schema: Schema, ma
     return sorted(sorted(varied, key=lambda j: (-relevance[j], j))[:max_columns])
 
 
-def _comparison_method(rows: Source, compared: KindAssociations) -> str:
+def _comparison_method(rows: Table, compared: KindAssociations) -> str:
     if not any(rows.schema.columns[j].n_missing for j in compared.columns.tolist()):
         return ""
     n_common = compared.n_common

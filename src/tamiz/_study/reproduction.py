@@ -15,8 +15,8 @@ from tamiz._study.command_line import NoCommandError, study_command
 from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call
 from tamiz.report.records.study import ReproductionRecord
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 _TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", "header")
 # Kinds that a column of a data frame can be converted to, or dropped for.
@@ -63,8 +63,8 @@ def describe_reproduction(
         command, reason = None, str(error)
     script = _Script(changed, schema)
     script.add_study()
-    # A source in memory cannot be opened with other roles.
-    if selector is not None and not (roles and isinstance(arguments["data"], Source)):
+    # A Table in memory cannot be opened with other roles.
+    if selector is not None and not (roles and isinstance(arguments["data"], Table)):
         if excluded:
             others = selector.search_.get_params(deep=False)["excluded"] or ()
             selector = copy(selector)
@@ -139,8 +139,8 @@ class _Script:
         self._lines += [
             "",
             "# Only the selection of the section Subset.",
-            *self._source_lines("source"),
-            f"selector = {chosen}.fit(source)",
+            *self._source_lines("table"),
+            f"selector = {chosen}.fit(table)",
         ]
         self._lines += ["print(selector.get_feature_names_out().tolist())"]
         if self._supports_pipeline() and selector.support_.any():
@@ -153,8 +153,8 @@ class _Script:
         self._lines += [
             "",
             "# Only the recommended columns.",
-            *self._source_lines("source"),
-            f"found = {format_call('recommend_columns', ['source', *named])}",
+            *self._source_lines("table"),
+            f"found = {format_call('recommend_columns', ['table', *named])}",
             "print(list(found.columns))",
         ]
 
@@ -179,23 +179,23 @@ class _Script:
         )
 
     def _source_lines(self, name: str) -> list[str]:
-        if "data" in self._placeholders and self._is_source():
+        if "data" in self._placeholders and self._is_table():
             opened = "data"
         else:
-            self._add_import("tamiz", "open_source")
+            self._add_import("tamiz", "open_table")
             roles = [
                 f"{role}={self._expression(role, self._arguments[role])}"
                 for role in _TABLE_OPTIONS
                 if role in self._arguments
             ]
-            opened = format_call("open_source", [self._expression("data", self._arguments["data"]), *roles])
+            opened = format_call("open_table", [self._expression("data", self._arguments["data"]), *roles])
         if self._schema.split_dates:
-            self._add_import("tamiz.sources", "split_dates")
+            self._add_import("tamiz.table", "split_dates")
             opened = format_call("split_dates", [opened])
         return [f"{name} = {opened}"]
 
-    def _is_source(self) -> bool:
-        return isinstance(self._arguments["data"], Source)
+    def _is_table(self) -> bool:
+        return isinstance(self._arguments["data"], Table)
 
     def _supports_pipeline(self) -> bool:
         """Whether a data frame can express the selection: it has no times, kinds of weights, numeric kinds and date parts."""
@@ -215,14 +215,14 @@ class _Script:
         arguments, kinds = self._arguments, self._arguments.get("kinds") or {}
         target = arguments["target"]
         self._add_import("sklearn.pipeline", "make_pipeline")
-        self._add_import("tamiz", "open_source")
+        self._add_import("tamiz", "open_table")
         roles = [arguments[role] for role in ("target", "weight", "groups") if role in arguments]
         dropped = [*roles, *(name for name, kind in kinds.items() if kind in _EXCLUDED_KINDS and name not in roles)]
         levels = {name: kind for name, kind in kinds.items() if kind not in _EXCLUDED_KINDS}
         named = [f"{name}={arguments[name]!r}" for name in ("header",) if name in arguments]
         opened = [repr(self._file), *([f"kinds={levels!r}"] if levels else []), *named]
         lines = ["", "# As a step of a scikit-learn pipeline: every fit selects the columns again."]
-        lines += [f"table = {format_call('open_source', opened)}.frame()"]
+        lines += [f"table = {format_call('open_table', opened)}.frame()"]
         for name in levels:
             lines.append(f"at = table.column_names.index({name!r})")
             lines.append(f"table = table.set_column(at, {name!r}, table[{name!r}].cast('string').dictionary_encode())")

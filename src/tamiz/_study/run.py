@@ -48,9 +48,9 @@ from tamiz.search import registry as searches
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import PermutationNull, has_significant_column
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import group_warnings, untestable_reason, weight_groups_equally
-from tamiz.sources.views import RowNumbers, select_columns
+from tamiz.table.base import Table
+from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally
+from tamiz.table.views import RowNumbers, select_columns
 
 if TYPE_CHECKING:
     from tamiz.assessment.recommendation import Recommendation
@@ -91,7 +91,7 @@ class StudyRun:
     seed : int
     search_seed : int
         Seed of the search and of its evaluation.
-    with_leaks : Source or None
+    with_leaks : Table or None
         The table with the columns of possible leakage, None if none are set aside.
     leaking : frozenset of str
         The columns that alone predict the target almost perfectly.
@@ -109,11 +109,11 @@ class StudyRun:
     semi_synthetic: int
     scoring: str | None
     points: bool
-    with_leaks: Source | None = None
+    with_leaks: Table | None = None
     leaking: frozenset[str] = frozenset()
 
     @property
-    def source(self) -> Source:
+    def table(self) -> Table:
         """The table."""
         return self.row_graph.table
 
@@ -124,9 +124,9 @@ class StudyRun:
 
     def rank(self, ranked: list[RankingCriterion]) -> tuple[RankingRecord | None, RedundancyRecord | None]:
         """Return the ranking of the columns by every criterion, and the redundancy of the columns."""
-        warn_user(group_warnings(self.source))
-        # Relevances that compare rows with rows read the source of their RankingCriterion instead.
-        weighted = weight_groups_equally(self.source)
+        warn_user(group_warnings(self.table))
+        # Relevances that compare rows with rows read the table of their RankingCriterion instead.
+        weighted = weight_groups_equally(self.table)
         scored = self.steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
         ranking = scored
         if scored is not None:
@@ -136,15 +136,15 @@ class StudyRun:
                 "the mean rank over all criteria",
             )
             ranking = replace(scored, mean_rank=mean_rank)
-            at_chance = describe_chance_level(self.source, ranking, self.missing)
+            at_chance = describe_chance_level(self.table, ranking, self.missing)
             ranking = replace(ranking, at_chance=tuple(one for one in at_chance if one.name not in self.leaking))
             ranking = (
-                self.steps.run_step("associations", partial(describe_statistics, self.source, ranking, self.seed))
+                self.steps.run_step("associations", partial(describe_statistics, self.table, ranking, self.seed))
                 or ranking
             )
         redundancy = self.steps.run_optional(
             "redundancy",
-            lambda: describe_redundancy(self.source, ranking, self.missing, self.budget),
+            lambda: describe_redundancy(self.table, ranking, self.missing, self.budget),
             "the redundancy of the columns",
         )
         return ranking, redundancy
@@ -154,12 +154,12 @@ class StudyRun:
 
         A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
         """
-        source, same = self.source, dict[int, int]()
+        table, same = self.table, dict[int, int]()
 
         def search() -> SubsetRecord | None:
-            nonlocal source, same
-            source, same = selector._without_equivalents(self.source)
-            return _search_subset(selector, source, self.source, self.steps, self.leaking)
+            nonlocal table, same
+            table, same = selector._without_equivalents(self.table)
+            return _search_subset(selector, table, self.table, self.steps, self.leaking)
 
         try:
             subset = self.steps.run_step("subset", search)
@@ -171,19 +171,19 @@ class StudyRun:
         if subset is None:
             return None
         explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset, source, same), "why each column is selected or not"
+            "reasons", lambda: self._explain(selector, subset, table, same), "why each column is selected or not"
         )
         return explained or subset
 
     def _explain(
-        self, selector: SubsetSelector, subset: SubsetRecord, source: Source, same: dict[int, int]
+        self, selector: SubsetSelector, subset: SubsetRecord, table: Table, same: dict[int, int]
     ) -> SubsetRecord:
         """Return the subset with why each column is in or out, and which selected columns are redundant."""
         notes = [
-            *describe_equivalents(same, source.schema.names),
-            *redundant_pair_notes(source, subset.columns, self.budget),
+            *describe_equivalents(same, table.schema.names),
+            *redundant_pair_notes(table, subset.columns, self.budget),
         ]
-        return explain_subset(subset, selector, source, notes, same)
+        return explain_subset(subset, selector, table, notes, same)
 
     def embed(
         self, map_requests: Sequence[MapRequest], max_rows: int | None
@@ -211,11 +211,11 @@ class StudyRun:
                 if one.is_user_reducer
                 else self.row_graph.with_connected_graph(one.reducer)
             )
-            source = self.row_graph.source_for(reducer)
-            shown = self.row_graph.row_positions(self.rows, source)
+            table = self.row_graph.table_for(reducer)
+            shown = self.row_graph.row_positions(self.rows, table)
             try:
                 builder = self.row_graph.builder if needs_graph(one.reducer) else None
-                mapped = fit_map(reducer, source, shown, max_rows, self.seed, self.budget, builder)
+                mapped = fit_map(reducer, table, shown, max_rows, self.seed, self.budget, builder)
                 name = Named(id=one.id, label=one.label)
                 fitted_maps.append((mapped, describe_map(mapped, name, shown if self.points else None, self.seed)))
             except (DataError, MemoryError) as error:
@@ -226,10 +226,10 @@ class StudyRun:
     def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, MapRecord]]) -> QualityRecord | None:
         """Evaluate the first two axes of every map, which are the ones that the report shows."""
         maps = [
-            (described.label, mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.source))[:, :2])
+            (described.label, mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.table))[:, :2])
             for mapped, described in fitted_maps
         ]
-        return describe_quality(self.source, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
+        return describe_quality(self.table, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
     def evaluate(
         self, selector: SubsetSelector, subset: SubsetRecord | None, *, fallback: bool, requested: bool
@@ -248,9 +248,9 @@ class StudyRun:
             Whether an error of this search is raised.
         """
         searched = subset is not None
-        source, same = self._scored_source(selector, searched=searched), dict[int, int]()
+        table, same = self._scored_table(selector, searched=searched), dict[int, int]()
         evaluation = prepare_evaluation(
-            source, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
+            table, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
         )
         found = None
         if evaluation is not None:
@@ -259,14 +259,14 @@ class StudyRun:
                 nonlocal same
                 if not searched:
                     # The comparison scores these columns, and does not search them.
-                    same = selector._without_equivalents(self.source)[1]
+                    same = selector._without_equivalents(self.table)[1]
                 return evaluation.recommend(selector, searched=searched, left_out=same)
 
             found = self.steps.run_optional("recommendation", compare, "the comparison of selections")
         if found is None and fallback and self.steps.interruption_note is None:
             subset = self.select(selector, requested=requested)
         if evaluation is None:
-            self._find_chance(selector, subset, None, source)
+            self._find_chance(selector, subset, None, table)
             return Evaluated(subset)
         assessed = recommendation = effect = None
         if searched:
@@ -274,7 +274,7 @@ class StudyRun:
                 "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
             )
         if found is not None:
-            notes = (*evaluation.notes, *(equivalent := describe_equivalents(same, source.schema.names)))
+            notes = (*evaluation.notes, *(equivalent := describe_equivalents(same, table.schema.names)))
             note_user(equivalent)
             recommendation = describe_recommendation(found, notes, requested=searched)
             if found.recommended != ALL_COLUMNS:
@@ -297,9 +297,9 @@ class StudyRun:
                 )
                 or recommendation
             )
-        chance = self._find_chance(selector, subset, assessed, source)
+        chance = self._find_chance(selector, subset, assessed, table)
         if found is not None and not searched:
-            chance = self._find_chance_of_choice(found, source)
+            chance = self._find_chance_of_choice(found, table)
         # A score above the baseline, with the choice included, is evidence of its own.
         if recommendation is not None and chance and found is not None and found.gain.interval[0] <= 0:
             recommendation = withhold_recommendation(recommendation, chance)
@@ -311,7 +311,7 @@ class StudyRun:
                 note_user(stability_warnings(recommendation, assessed.stability))
             if self.with_leaks is not None:
                 leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
-        comparison = None if found is None or searched else evaluation.comparison_options(self.source.schema.n_rows)
+        comparison = None if found is None or searched else evaluation.comparison_options(self.table.schema.n_rows)
         return Evaluated(subset, recommendation, effect, assessed, experiment, comparison, leakage_scores)
 
     def _explain_choice(
@@ -332,12 +332,12 @@ class StudyRun:
         same : dict
             Columns that are not searched, with their equivalent.
         """
-        schema, kept = self.source.schema, set(found.columns)
+        schema, kept = self.table.schema, set(found.columns)
         if not len(schema.used):
             return found
         columns = [j for j in schema.used.tolist() if j not in same or schema.names[j] in kept]
         chosen = np.array([j for j in columns if schema.names[j] in kept], dtype=np.intp)
-        relevances, similar = similar_columns(self.source, chosen, self.missing)
+        relevances, similar = similar_columns(self.table, chosen, self.missing)
         p_values = evaluation.added_p_values(columns, found.deciding)
         return replace(
             found,
@@ -357,19 +357,19 @@ class StudyRun:
             ),
         )
 
-    def _scored_source(self, selector: SubsetSelector, *, searched: bool) -> Source:
+    def _scored_table(self, selector: SubsetSelector, *, searched: bool) -> Table:
         """Return the table with the columns to score: after a search, those that were searched."""
-        if not searched or len(selector.schema_.used) == len(self.source.schema.used):
-            return self.source
+        if not searched or len(selector.schema_.used) == len(self.table.schema.used):
+            return self.table
         reasons = {j: str(column.exclusion_reason) for j, column in enumerate(selector.schema_.columns)}
-        return select_columns(self.source, selector.schema_.used.tolist(), reasons)
+        return select_columns(self.table, selector.schema_.used.tolist(), reasons)
 
     def _find_chance(
         self,
         selector: SubsetSelector,
         subset: SubsetRecord | None,
         assessed: AssessmentRecord | None,
-        source: Source,
+        table: Table,
     ) -> str:
         """Return in a sentence why the subset may be chance, "" if it is not; the null of the assessment decides, if any."""
         if (
@@ -380,7 +380,7 @@ class StudyRun:
         ):
             return ""
         if assessed is None or assessed.null is None:
-            null = selector._chance_null(source)
+            null = selector._chance_null(table)
         else:
             found = assessed.null
             null = PermutationNull(np.array(found.merits), found.observed, found.statistic, found.shuffling)
@@ -388,7 +388,7 @@ class StudyRun:
         selector._warn_of_chance(null)
         return "" if null is None else null.sentence
 
-    def _find_chance_of_choice(self, found: Recommendation, source: Source) -> str:
+    def _find_chance_of_choice(self, found: Recommendation, table: Table) -> str:
         """Return in a sentence why recommended columns may be chance, "" if they are not.
 
         They are not if the score, with the choice included, is above the baseline, or if one of them is significantly associated
@@ -396,15 +396,15 @@ class StudyRun:
         """
         if found.gain.interval[0] > 0:
             return ""
-        schema, kept = source.schema, set(found.columns)
+        schema, kept = table.schema, set(found.columns)
         columns = np.array([j for j in schema.used.tolist() if schema.names[j] in kept], dtype=np.intp)
-        if has_significant_column(source, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
+        if has_significant_column(table, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
             return ""
-        tested = "" if source.groups is None else " (tested on one row of each group)"
+        tested = "" if table.groups is None else " (tested on one row of each group)"
         association = (
             f"no column is significantly associated with the target after the correction for all columns{tested}"
-            if source.time is None
-            else f"no column can be tested, because {untestable_reason(source)}"
+            if table.time is None
+            else f"no column can be tested, because {untestable_reason(table)}"
         )
         sentence = f"The score is not above the baseline by more than its error, and {association}."
         warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")
@@ -433,21 +433,21 @@ class StudyRun:
 
     def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
         """Return the columns and the clusters that the maps can be coloured by."""
-        colors = describe_colors(self.source, self.rows, ranking)
+        colors = describe_colors(self.table, self.rows, ranking)
         clusters = self.steps.run_optional(
-            "clusters", lambda: describe_clusters(self.source, self.rows, self.seed), "clusters of the rows"
+            "clusters", lambda: describe_clusters(self.table, self.rows, self.seed), "clusters of the rows"
         )
         return (*colors, *(() if clusters is None else (clusters,)))
 
 
 def _search_subset(
-    selector: SubsetSelector, source: Source, table: Source, steps: StepRunner, leaking: frozenset[str]
+    selector: SubsetSelector, opened: Table, table: Table, steps: StepRunner, leaking: frozenset[str]
 ) -> SubsetRecord | None:
-    """Return the subset of the columns of `source`, the searched ones of the table; None if there is none."""
+    """Return the subset of the columns of `table`, the searched ones of the table; None if there is none."""
     try:
         # The evaluation of the study compares the merit with chance.
         with capture_warnings() as messages:
-            selector.fit(source)
+            selector.fit(opened)
     except KeyboardInterrupt:
         steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
         if not hasattr(selector, "archive_"):
@@ -455,7 +455,7 @@ def _search_subset(
     finally:
         # The section states which columns were not searched. A column that predicts the target by its missing values may have no
         # information in the others.
-        unsearched = source.schema.excluded_column_notes
+        unsearched = opened.schema.excluded_column_notes
         shown = [
             one
             for one in messages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamiz.sources.views import RowNumbers
+from tamiz.table.views import RowNumbers
 
 # Points of a map by default, and rows that its quality is evaluated on (at quadratic cost).
 MAX_POINTS = 2000

@@ -14,7 +14,7 @@ from tamiz.search.beam import Beam
 from tamiz.search.best_first import BestFirst
 from tamiz.search.bidirectional import Bidirectional
 from tamiz.search.forward import Forward
-from tamiz.sources.schema import Schema
+from tamiz.table.schema import Schema
 
 # Columns that a search adds before no further one raises the merit: 1 to 14 in the measured tables, most often 3 to 7.
 _N_ADDED = 5

@@ -60,11 +60,11 @@ from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.best_first import BestFirst
 from tamiz.search.stopping import StoppingRule
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.date_parts import split_dates
-from tamiz.sources.factory import open_source
-from tamiz.sources.schema import Kind, Schema, WeightKind
-from tamiz.sources.views import RowNumbers
+from tamiz.table.base import Table
+from tamiz.table.date_parts import split_dates
+from tamiz.table.factory import open_table
+from tamiz.table.schema import Kind, Schema, WeightKind
+from tamiz.table.views import RowNumbers
 
 # Folds of a numeric target test at least 2 rows. Of 6 rows, 4 are left for training, of which 2 folds can be made again.
 _MIN_NESTED_ROWS = 6
@@ -109,7 +109,7 @@ def study(
     Parameters
     ----------
     data, target, kinds, weight, weights, groups, time, memory, header
-        As in `open_source`; `data` may be a Source. Dates are split into year, month, weekday and hour (`split_dates`); dates of
+        As in `open_table`; `data` may be a Table. Dates are split into year, month, weekday and hour (`split_dates`); dates of
         kind "numeric" are seconds since 1970.
     relevances : list of Relevance, default=None
         The criteria of the ranking. None uses every registered criterion of low cost that is defined for the table.
@@ -213,10 +213,10 @@ def study(
         collect_warnings() as collected,
         capture_imputation_notes() as imputed,
     ):
-        source = run.run_required(
-            "read", lambda: split_dates(data if isinstance(data, Source) else open_source(data, **of_table))
+        opened = run.run_required(
+            "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, **of_table))
         )
-        schema = source.schema
+        schema = opened.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with run.budget.paused():
             compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
@@ -227,13 +227,13 @@ def study(
         prepared = run.run_required(
             "table",
             lambda: _design_table(
-                source,
+                opened,
                 (lambda one: used_search.make_problem(one.names, one.used, n_features)) if searched else None,
                 keep_leaks=keep_leaks,
                 random_folds=random_folds,
             ),
         )
-        table, exclusion, schema = prepared.record, prepared.exclusion, prepared.source.schema
+        table, exclusion, schema = prepared.record, prepared.exclusion, prepared.table.schema
         wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
         warn_user(single_value_notes(schema, missing))
         run.estimates = estimate_steps(
@@ -247,7 +247,7 @@ def study(
             asked=asked,
             semi_synthetic=semi_synthetic,
         )
-        row_graph = _build_graph(run, prepared.source, graph, relevances, wanted, rows, rng)
+        row_graph = _build_graph(run, prepared.table, graph, relevances, wanted, rows, rng)
         seed = int(rng.integers(2**63))
         # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
         search_seed = random_state if isinstance(random_state, int) else seed
@@ -272,7 +272,7 @@ def study(
             semi_synthetic=semi_synthetic,
             scoring=scoring,
             points=bool(points),
-            with_leaks=None if exclusion is None else prepared.design.source,
+            with_leaks=None if exclusion is None else prepared.design.table,
             leaking=table.leaking,
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
@@ -356,36 +356,36 @@ class _TableDesign:
     """The design of the folds with the table that it needs, the table without possible leaks, their columns, and its record."""
 
     design: FoldDesign
-    source: Source
+    table: Table
     exclusion: LeakageExclusion | None
     record: TableRecord
 
 
 def _design_table(
-    source: Source, make_problem: Callable[[Schema], Problem] | None, *, keep_leaks: bool, random_folds: bool
+    table: Table, make_problem: Callable[[Schema], Problem] | None, *, keep_leaks: bool, random_folds: bool
 ) -> _TableDesign:
     """Choose the design of the folds, exclude the possible leaks, and describe the table.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     make_problem : callable or None
         Returns the problem of the search.
     keep_leaks, random_folds : bool
         As in `study`.
     """
-    design = choose_fold_design(source, random_folds=random_folds)
-    table, exclusion = design.source, None
+    design = choose_fold_design(table, random_folds=random_folds)
+    used, exclusion = design.table, None
     if design.leaks and not keep_leaks:
-        table, exclusion = exclude_leaks(table, design.leaks, make_problem and make_problem(table.schema))
+        used, exclusion = exclude_leaks(used, design.leaks, make_problem and make_problem(used.schema))
     warn_user(design.warnings)
-    return _TableDesign(design, table, exclusion, describe_table(table, design.leaks))
+    return _TableDesign(design, used, exclusion, describe_table(used, design.leaks))
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:
-    if isinstance(data, Source) and any(value is not None for value in table_options.values()):
+    if isinstance(data, Table) and any(value is not None for value in table_options.values()):
         raise TypeError(
-            "A source has its own target, kinds, weights, groups, times, memory and header: pass them to open_source, not to study."
+            "A Table has its own target, kinds, weights, groups, times, memory and header: pass them to open_table, not to study."
         )
     if graph is not None and not isinstance(graph, GraphBuilder | Graph):
         raise TypeError(f"graph must be a builder such as KNearest(15) or a Graph, got {graph!r}.")
@@ -423,7 +423,7 @@ def _title(data: Any) -> str:
 
 def _build_graph(
     run: StepRunner,
-    source: Source,
+    table: Table,
     requested: GraphBuilder | Graph | None,
     relevances: Sequence[Relevance] | None,
     maps: Sequence[MapRequest],
@@ -433,21 +433,21 @@ def _build_graph(
     """Return the graph of the rows; without one if nothing needs it, or, with a warning, if a default one cannot be built."""
     methods = [*(relevances or ()), *(one.reducer for one in maps)]
     if relevances is not None and requested is None and not any(map(needs_graph, methods)):
-        return RowGraph(source)
+        return RowGraph(table)
     asked = [*(relevances or ()), *(one.reducer for one in maps if one.explicit)]
 
     def build() -> RowGraph | None:
         try:
             # The record of the graph describes its components, which most tables have several of.
             with mute_codes(["TZ401"]):
-                return build_row_graph(source, requested, shown_rows, rng, run.budget)
+                return build_row_graph(table, requested, shown_rows, rng, run.budget)
         except (DataError, MemoryError) as error:
             if requested is not None or any(map(needs_graph, asked)):
                 raise
             warn("TZ503", f"The graph of the rows is left out: {error}")
             return None
 
-    return run.run_optional("graph", build, "the graph of the rows") or RowGraph(source)
+    return run.run_optional("graph", build, "the graph of the rows") or RowGraph(table)
 
 
 def _versions() -> dict[str, str]:

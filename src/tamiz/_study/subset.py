@@ -29,17 +29,17 @@ from tamiz.report.records.columns import (
 from tamiz.runtime.user_warnings import plain_notes, warn
 from tamiz.search.base import Problem
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.views import select_rows
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.views import select_rows
 
 # The lattice is drawn for at most 64 subsets; 128 cannot be distinguished on a page.
 _MAX_COLUMNS = 6
 _MIN_COLUMNS = 2
 
 
-def describe_lattice(selector: SubsetSelector, source: Source) -> Lattice | None:
+def describe_lattice(selector: SubsetSelector, table: Table) -> Lattice | None:
     """Return the merits of all subsets of the searched columns; None if there are too many, or the work is too much.
 
     Returns
@@ -48,7 +48,7 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> Lattice | None
         The best of equal subsets is the smaller, then the one with earlier columns. The search may have been restricted to fewer
         subsets.
     """
-    schema = source.schema
+    schema = table.schema
     used = np.array([j for j in schema.used.tolist() if schema.names[j] not in selector.duplicates_], dtype=np.intp)
     n = len(used)
     if not _MIN_COLUMNS <= n <= _MAX_COLUMNS:
@@ -56,7 +56,7 @@ def describe_lattice(selector: SubsetSelector, source: Source) -> Lattice | None
     members = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 > 0
     masks = np.zeros((2**n, schema.n_columns), dtype=bool)
     masks[:, used] = members
-    merits = merits_within_effort(selector, source, Candidates.from_masks(masks), "sets of columns")
+    merits = merits_within_effort(selector, table, Candidates.from_masks(masks), "sets of columns")
     if np.isnan(merits).any():
         return None
     best = min(range(2**n), key=lambda k: (-merits[k], members[k].sum(), (~members[k]).tolist()))
@@ -70,7 +70,7 @@ _MAX_SETS, _MAX_BYTES = 5_000, 25_000_000
 
 
 def merits_within_effort(
-    selector: SubsetSelector, source: Source, candidates: Candidates, description: str
+    selector: SubsetSelector, table: Table, candidates: Candidates, description: str
 ) -> NDArray[np.float64]:
     """Return the merits of sets, from the archive of the search or computed in order within a work limit.
 
@@ -80,7 +80,7 @@ def merits_within_effort(
     ----------
     selector : SubsetSelector
         Fitted.
-    source : Source
+    table : Table
     candidates : Candidates
         The sets.
     description : str
@@ -91,7 +91,7 @@ def merits_within_effort(
     numbers = archive.lookup(archive.keys(candidates))
     merits[numbers >= 0] = archive.merits_at(numbers[numbers >= 0])
     missing = np.flatnonzero(numbers < 0)
-    by_memory = max(_MAX_BYTES // source.schema.n_columns, 1)
+    by_memory = max(_MAX_BYTES // table.schema.n_columns, 1)
     room = min(int(_MAX_EFFORT / max(selector.merit_cost_, 1.0)), _MAX_SETS, by_memory)
     if room < len(missing):
         warn(
@@ -101,7 +101,7 @@ def merits_within_effort(
         )
     if len(missing[:room]):
         try:
-            merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), source)
+            merits[missing[:room]] = selector.merits(candidates[missing[:room]].masks(), table)
         except DataError as error:
             warn("TZ503", f"{len(missing):,} of {len(candidates):,} {description} have no merit: {error}")
     # -inf marks a set that the model cannot be fitted on.
@@ -117,7 +117,7 @@ _MAX_WORK = 5_000_000_000
 _MIN_ROWS = 1_000
 
 
-def describe_reasons(selector: SubsetSelector, source: Source) -> tuple[ColumnReason, ...]:
+def describe_reasons(selector: SubsetSelector, table: Table) -> tuple[ColumnReason, ...]:
     """Return why every used column is in the subset or out of it, in column order.
 
     Returns
@@ -126,15 +126,15 @@ def describe_reasons(selector: SubsetSelector, source: Source) -> tuple[ColumnRe
         The alternative merit is None if it was not computed. One similar column is named for a column that is in, two for one that
         is out.
     """
-    schema, support = source.schema, selector.support_
+    schema, support = table.schema, selector.support_
     if not len(schema.used):
         return ()
     problem = selector.search_.make_problem(schema.names, schema.used, selector.n_features)
     units = _column_groups(problem, schema.used)
-    merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, source, units), strict=True))
+    merits = dict(zip(schema.used.tolist(), _flipped_merits(selector, table, units), strict=True))
     size = int(support.sum())
     relevances, similar = similar_columns(
-        source, np.flatnonzero(support), selector.criterion_.get_params().get("missing")
+        table, np.flatnonzero(support), selector.criterion_.get_params().get("missing")
     )
     return tuple(
         ColumnReason(
@@ -159,25 +159,25 @@ def _column_groups(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArra
 
 
 def _flipped_merits(
-    selector: SubsetSelector, source: Source, column_groups: dict[int, NDArray[np.intp]]
+    selector: SubsetSelector, table: Table, column_groups: dict[int, NDArray[np.intp]]
 ) -> list[float | None]:
     """Return the merit of the subset with each column flipped; the selected columns are computed first."""
-    support, used = selector.support_, source.schema.used
+    support, used = selector.support_, table.schema.used
     first = np.concatenate([used[support[used]], used[~support[used]]])
     flipped = Candidates.from_flips(support, [column_groups[j] for j in first.tolist()])
-    found = merits_within_effort(selector, source, flipped, "sets of one column more or less")
+    found = merits_within_effort(selector, table, flipped, "sets of one column more or less")
     merits = {int(j): None if np.isnan(merit) else float(merit) for j, merit in zip(first, found, strict=True)}
     return [merits[j] for j in used.tolist()]
 
 
 def similar_columns(
-    source: Source, chosen: NDArray[np.intp], missing: Any
+    table: Table, chosen: NDArray[np.intp], missing: Any
 ) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
     """Return the symmetric uncertainty of every column with the target, and the selected columns that are most similar to it."""
-    schema, used = source.schema, source.schema.used
+    schema, used = table.schema, table.schema.used
     if schema.target is None:
         return {}, {}
-    seen = _sample_rows(source, len(used) * (len(chosen) + 1))
+    seen = _sample_rows(table, len(used) * (len(chosen) + 1))
     rule = None if schema.has_classes else EqualFrequency(10)
     measure = SymmetricUncertainty(missing=missing or "distribute", discretization=rule)
     try:
@@ -206,17 +206,17 @@ def similar_columns(
     return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), similar
 
 
-def _sample_rows(source: Source, n_pairs: int) -> Source:
+def _sample_rows(table: Table, n_pairs: int) -> Table:
     """Return the table, or evenly spaced rows of a long table."""
-    n = source.schema.n_rows
+    n = table.schema.n_rows
     most = max(min(_MAX_ROWS, _MAX_WORK // n_pairs), _MIN_ROWS)
     if n <= most:
-        return source
+        return table
     warn(
         "TZ502",
         f"The similarity of columns to the selected ones was computed on {most:,} of the {n:,} rows, evenly spaced.",
     )
-    return select_rows(source, np.linspace(0, n - 1, most).astype(np.intp))
+    return select_rows(table, np.linspace(0, n - 1, most).astype(np.intp))
 
 
 # Sets in the chart, sizes on its line, and columns that are named of a set.
@@ -277,13 +277,13 @@ def describe_subset(selector: SubsetSelector, merit: Named, search: Named) -> Su
 
 
 def explain_subset(
-    subset: SubsetRecord, selector: SubsetSelector, source: Source, notes: Sequence[str], same: Mapping[int, int]
+    subset: SubsetRecord, selector: SubsetSelector, table: Table, notes: Sequence[str], same: Mapping[int, int]
 ) -> SubsetRecord:
     """Return a subset with why each column is in or out, the lattice of all subsets if there are few, and notes.
 
     `same` has the columns that are not searched because they are equivalent to another one.
     """
-    names = source.schema.names
+    names = table.schema.names
     position = {name: j for j, name in enumerate(names)}
     left_out = [
         ColumnReason(
@@ -301,8 +301,8 @@ def explain_subset(
     ]
     return replace(
         subset,
-        reasons=tuple(sorted([*describe_reasons(selector, source), *left_out], key=lambda one: position[one.name])),
-        lattice=describe_lattice(selector, source),
+        reasons=tuple(sorted([*describe_reasons(selector, table), *left_out], key=lambda one: position[one.name])),
+        lattice=describe_lattice(selector, table),
         notes=plain_notes(notes),
     )
 

@@ -20,20 +20,20 @@ from tamiz.report.records.columns import (
     TableRecord,
 )
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.sources.base import Source
-from tamiz.sources.duplicate_detection import (
+from tamiz.statistics.base import Floats
+from tamiz.statistics.moments import ClassMoments, Moments
+from tamiz.table.base import Table
+from tamiz.table.duplicate_detection import (
     Hashes,
     compute_fingerprints,
     find_duplicate_columns,
     rows_with_equal_hash,
     run_starts,
 )
-from tamiz.sources.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
-from tamiz.sources.row_order import describe_row_order, monotone_column_warnings
-from tamiz.sources.schema import Column
-from tamiz.sources.views import target_array
-from tamiz.statistics.base import Floats
-from tamiz.statistics.moments import ClassMoments, Moments
+from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
+from tamiz.table.row_order import describe_row_order, monotone_column_warnings
+from tamiz.table.schema import Column
+from tamiz.table.views import target_array
 
 # Whole numbers with 3 to 12 distinct values, each in several rows, may be codes. With two values the kind makes no difference.
 _MIN_CODES, _MAX_CODES = 3, 12
@@ -79,19 +79,19 @@ def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
 _MAX_EXAMPLE_ROWS = 5
 
 
-def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
+def describe_duplicates(table: Table, fingerprints: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
     """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     fingerprints : tuple of two ndarrays
         Two hashes of each row, from `compute_fingerprints`.
     """
     # Without used columns no two rows are called equal.
-    shared = rows_with_equal_hash(fingerprints[0]) if len(source.schema.used) else np.empty(0, dtype=np.intp)
+    shared = rows_with_equal_hash(fingerprints[0]) if len(table.schema.used) else np.empty(0, dtype=np.intp)
     first, second = fingerprints[0][shared], fingerprints[1][shared]
-    y = target_array(source)[shared] if source.schema.target is not None else np.zeros(len(shared))
+    y = target_array(table)[shared] if table.schema.target is not None else np.zeros(len(shared))
     # Equal rows become neighbours, ordered by the target, then by their position in the table.
     order = np.lexsort((y, second, first))
     rows, y = shared[order], y[order]
@@ -99,62 +99,62 @@ def describe_duplicates(source: Source, fingerprints: tuple[Hashes, Hashes]) -> 
     group = np.cumsum(new_row) - 1
     part = np.cumsum(new_row | run_starts(y)) - 1
     repeated = np.bincount(part)[part] > 1
-    equal = _equal_rows(source, rows[repeated], part[repeated])
+    equal = _equal_rows(table, rows[repeated], part[repeated])
     contradicting = np.zeros(len(rows), dtype=bool)
-    if source.schema.has_classes and len(rows):
+    if table.schema.has_classes and len(rows):
         ends = np.append(np.flatnonzero(new_row)[1:], len(rows)) - 1
         contradicting = (part[ends] > part[np.flatnonzero(new_row)])[group]
     return DuplicateRowsRecord(
         # The first row of each group repeats none.
         n=equal.n - len(np.unique(part[repeated])),
         example=equal.example,
-        contradictions=_equal_rows(source, rows[contradicting], group[contradicting]),
+        contradictions=_equal_rows(table, rows[contradicting], group[contradicting]),
     )
 
 
-def _equal_rows(source: Source, rows: NDArray[np.intp], group: NDArray[np.intp]) -> EqualRowsRecord:
+def _equal_rows(table: Table, rows: NDArray[np.intp], group: NDArray[np.intp]) -> EqualRowsRecord:
     """Return the number of rows, and the first group as row numbers of the user's table."""
     if not len(rows):
         return EqualRowsRecord(n=0, example=())
     example = np.sort(rows[group == group[np.argmin(rows)]])[:_MAX_EXAMPLE_ROWS]
-    return EqualRowsRecord(n=len(rows), example=tuple(source.row_numbers[example].tolist()))
+    return EqualRowsRecord(n=len(rows), example=tuple(table.row_numbers[example].tolist()))
 
 
 # Levels that are listed.
 _MAX_LEVELS = 20
 
 
-def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None) -> TableRecord:
+def describe_table(table: Table, leaks: Sequence[LeakageFinding] | None = None) -> TableRecord:
     """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     leaks : sequence of LeakageFinding, default=None
         The columns of possible leakage, if they are known; those that the table excludes are not warned of.
     """
-    schema = source.schema
+    schema = table.schema
     target = schema.target
     wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric
-    (moments,) = source.reduce(Moments(wanted))
+    (moments,) = table.reduce(Moments(wanted))
     summaries = {j: _moment_summary(moments, k) for k, j in enumerate(wanted)}
     classes: tuple[ClassWeight, ...] = ()
     if target is not None and schema.has_classes:
         weights = np.zeros(schema.n_classes)
-        for block in source.blocks([]):
+        for block in table.blocks([]):
             assert block.y is not None
             weights += np.bincount(block.y, block.weight, schema.n_classes)
         pairs = zip(target.levels, weights.tolist(), strict=True)
         classes = tuple(ClassWeight(name=name, weight=total) for name, total in pairs)
-    prints = compute_fingerprints(source)
-    same = find_duplicate_columns(source, prints.columns)
-    leaks = find_leakage(source) if leaks is None else leaks
-    order = describe_row_order(source)
+    prints = compute_fingerprints(table)
+    same = find_duplicate_columns(table, prints.columns)
+    leaks = find_leakage(table) if leaks is None else leaks
+    order = describe_row_order(table)
     warn_user(
         [
             *leakage_warnings(leaks, schema),
-            *distance_matrix_warnings(source),
-            *monotone_column_warnings(source, [name for leak in leaks for name in leak.names]),
+            *distance_matrix_warnings(table),
+            *monotone_column_warnings(table, [name for leak in leaks for name in leak.names]),
             *([order.message] if order is not None and order.is_doubtful else []),
         ]
     )
@@ -169,7 +169,7 @@ def describe_table(source: Source, leaks: Sequence[LeakageFinding] | None = None
         total_weight=schema.total_weight,
         group_column=schema.groups,
         time_column=schema.time,
-        duplicate_rows=None if prints.rows is None else describe_duplicates(source, prints.rows),
+        duplicate_rows=None if prints.rows is None else describe_duplicates(table, prints.rows),
         row_order=None if order is None else str(order.message),
         leakage=tuple(leaks),
         columns=tuple(

@@ -18,8 +18,8 @@ from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.views import select_columns, slice_rows
+from tamiz.table.base import Table
+from tamiz.table.views import select_columns, slice_rows
 
 # Rows in a block.
 _BLOCK_ROWS = 2**16
@@ -54,14 +54,14 @@ class TableEmbedding:
 
 
 def embed_table(
-    reducer: Reducer, source: Source, builder: GraphBuilder | None, max_rows: int | None, seed: int
+    reducer: Reducer, table: Table, builder: GraphBuilder | None, max_rows: int | None, seed: int
 ) -> TableEmbedding:
     """Fit a map on all rows or on a sample of them, and map the others.
 
     Parameters
     ----------
     reducer : Reducer
-    source : Source
+    table : Table
     builder : GraphBuilder or None
         The graph of a map that needs one and has none; None is the default of a study.
     max_rows : int or None
@@ -69,14 +69,14 @@ def embed_table(
     seed : int
         Draws the sample.
     """
-    n = source.schema.n_rows
+    n = table.schema.n_rows
     all_rows = np.arange(n)
-    row_graph, fitted = RowGraph(source), source
+    row_graph, fitted = RowGraph(table), table
     if needs_graph(reducer):
         row_graph = build_row_graph(
-            source, builder, all_rows, np.random.default_rng(seed), connect=needs_connected_graph(reducer)
+            table, builder, all_rows, np.random.default_rng(seed), connect=needs_connected_graph(reducer)
         )
-        reducer, fitted = row_graph.with_connected_graph(reducer), row_graph.graph_source or source
+        reducer, fitted = row_graph.with_connected_graph(reducer), row_graph.graph_table or table
     mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed, builder=row_graph.builder)
     rows = mapped.rows
     if row_graph.sample is not None:
@@ -85,7 +85,7 @@ def embed_table(
         return TableEmbedding(mapped.reducer, mapped.embedding, n)
     # The fit has already warned of missing values.
     with capture_warnings():
-        embedding = transform_rows(mapped.reducer, source)
+        embedding = transform_rows(mapped.reducer, table)
     embedding[rows] = mapped.embedding
     return TableEmbedding(mapped.reducer, embedding, len(rows))
 
@@ -118,16 +118,16 @@ def embed_distances(reducer: Reducer, matrix: NDArray[Any], max_rows: int | None
     return TableEmbedding(reducer, embedding, size)
 
 
-def transform_rows(reducer: Reducer, source: Source) -> NDArray[Any]:
-    """Return the embedding of all rows of a source by a fitted map, computed in blocks; it is independent of the blocks."""
-    n, k = source.schema.n_rows, len(reducer.get_feature_names_out())
+def transform_rows(reducer: Reducer, table: Table) -> NDArray[Any]:
+    """Return the embedding of all rows of a table by a fitted map, computed in blocks; it is independent of the blocks."""
+    n, k = table.schema.n_rows, len(reducer.get_feature_names_out())
     check_memory(
         8.0 * n * k, f"The embedding of {n:,} rows in {k:,} coordinates", "Apply the map to parts of the table."
     )
     embedding: NDArray[Any] = np.empty((n, k))
     # Every block repeats the same warnings.
     with capture_warnings() as captured:
-        for start, part in _row_blocks(reducer, source):
+        for start, part in _row_blocks(reducer, table):
             found = reducer.transform(part)
             if not start:
                 embedding = embedding.astype(found.dtype, copy=False)
@@ -137,10 +137,10 @@ def transform_rows(reducer: Reducer, source: Source) -> NDArray[Any]:
     return embedding
 
 
-def _row_blocks(reducer: Reducer, source: Source) -> Iterator[tuple[int, Source]]:
+def _row_blocks(reducer: Reducer, table: Table) -> Iterator[tuple[int, Table]]:
     """Yield blocks of rows with the columns that the map was fitted on, each with the number of its first row."""
     # A column without values in the sample may have some in other rows.
-    if reducer.schema_ is not None and not np.array_equal(reducer.schema_.used, source.schema.used):
-        source = select_columns(source, reducer.schema_.used.tolist())
-    for start, stop in parallel.block_ranges(source.schema.n_rows, _BLOCK_ROWS):
-        yield start, slice_rows(source, start, stop)
+    if reducer.schema_ is not None and not np.array_equal(reducer.schema_.used, table.schema.used):
+        table = select_columns(table, reducer.schema_.used.tolist())
+    for start, stop in parallel.block_ranges(table.schema.n_rows, _BLOCK_ROWS):
+        yield start, slice_rows(table, start, stop)

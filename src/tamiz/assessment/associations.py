@@ -25,13 +25,13 @@ from tamiz.assessment.shapes import Shape, ShapeTests, shape_tests
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array, weight_array
 from tamiz.statistics.base import is_missing
 from tamiz.statistics.influence import WeightedRows
 from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.schema import Schema
+from tamiz.table.views import positive_weight_rows, select_rows, target_array, weight_array
 
 FDR_LEVEL = 0.05
 # Rows that are used.
@@ -134,9 +134,9 @@ def describe_associations(
 
     Parameters
     ----------
-    X : table or source
+    X : array, data frame or Table
     y : array of shape (n_samples,), default=None
-        The target, if X is no source.
+        The target, if X is no table.
     sample_weight : array of shape (n_samples,), default=None
         A frequency weight of w equals w rows; sampling weights enter by their own variance.
     groups : array of shape (n_samples,), default=None
@@ -196,36 +196,36 @@ def describe_associations(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from tamiz import open_source
+    >>> from tamiz import open_table
     >>> from tamiz.assessment import describe_associations
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> source = open_source(X, y.map({0: "malignant", 1: "benign"}))
-    >>> describe_associations(source)[1].sentence
+    >>> table = open_table(X, y.map({0: "malignant", 1: "benign"}))
+    >>> describe_associations(table)[1].sentence
     'mean texture: higher where target is malignant (+1.07 standard deviations, 0.89 to 1.25)'
     """
-    source = positive_weight_rows(as_source(X, y, sample_weight, groups=groups))
-    schema = source.schema
+    opened = positive_weight_rows(as_table(X, y, sample_weight, groups=groups))
+    schema = opened.schema
     if schema.target is None:
-        raise DataError("describe_associations needs a target; pass y, or open_source(..., target=...).")
+        raise DataError("describe_associations needs a target; pass y, or open_table(..., target=...).")
     if schema.n_rows > _MAX_ROWS:
         rows = make_rng(random_state).choice(schema.n_rows, _MAX_ROWS, replace=False)
-        source = select_rows(source, np.sort(rows))
-    table = _Table(source)
+        opened = select_rows(opened, np.sort(rows))
+    table = _Table(opened)
     with parallel.thread_session():
         found = list(parallel.map_blocks(table.describe, schema.used.tolist()))
     return _adjust(found)
 
 
-def dependent_rows(source: Source) -> WeightedRows:
+def dependent_rows(table: Table) -> WeightedRows:
     """Return the weights of the rows, and the groups of dependent ones: those of the table, or blocks of rows in time."""
-    weight, groups = weight_array(source), source.groups
-    n = source.schema.n_rows
+    weight, groups = weight_array(table), table.groups
+    n = table.schema.n_rows
     if groups is not None:
         groups = np.unique(groups, return_inverse=True)[1].astype(np.int32)
-    elif source.time is not None:
+    elif table.time is not None:
         groups = np.empty(n, dtype=np.int32)
-        groups[np.argsort(source.time, kind="stable")] = np.arange(n) // block_length(n)
-    return WeightedRows(np.ones(n) if weight is None else weight, groups, source.schema.weight_kind == "sampling")
+        groups[np.argsort(table.time, kind="stable")] = np.arange(n) // block_length(n)
+    return WeightedRows(np.ones(n) if weight is None else weight, groups, table.schema.weight_kind == "sampling")
 
 
 def is_ordinal(schema: Schema) -> bool:
@@ -239,12 +239,12 @@ def is_ordinal(schema: Schema) -> bool:
 class _Table:
     """A table whose columns are compared with its target one by one."""
 
-    def __init__(self, source: Source) -> None:
-        schema = source.schema
+    def __init__(self, table: Table) -> None:
+        schema = table.schema
         assert schema.target is not None
-        self.source, self.schema, self.target = source, schema, schema.target
-        y = target_array(source)
-        self.rows = dependent_rows(source)
+        self.table, self.schema, self.target = table, schema, schema.target
+        y = target_array(table)
+        self.rows = dependent_rows(table)
         self.ordinal = is_ordinal(schema)
         self.y = y
         self.classes = self.target.levels if schema.has_classes else ()
@@ -253,7 +253,7 @@ class _Table:
     def describe(self, j: int) -> tuple[Association, ShapeTests | None]:
         """Return the association of a column, without adjusted p-values and shape, and the tests of its shape."""
         column = self.schema.columns[j]
-        values = np.concatenate([block.column(j) for block in self.source.blocks([j])])
+        values = self.table.column(j)
         present = ~is_missing(values)
         rows, x, y = self.rows.take(present), values[present], self.y[present]
         empty = Association(column.name, column.kind, self.target.name, rows.count(rows.weight), rows.n_units)

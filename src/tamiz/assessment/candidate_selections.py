@@ -27,10 +27,10 @@ from tamiz.search.base import SetSize, size_range
 from tamiz.search.forward import Forward
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import as_training_source, select_rows
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import as_training_table, select_rows
 
 ALL_COLUMNS = "all_columns"
 # The labels of the default candidates, and of the default subset of a study.
@@ -169,7 +169,7 @@ class SearchedSets:
 class CandidateComparison:
     """Searches and scores candidates on the same table, folds and models."""
 
-    source: Source
+    table: Table
     folds: Folds
     models: dict[str, Model]
     scorings: list[Scoring]
@@ -177,8 +177,8 @@ class CandidateComparison:
 
     def all_columns(self) -> SearchedSets:
         """Return the candidate of all columns."""
-        used = np.zeros((1, self.source.schema.n_columns), dtype=bool)
-        used[0, self.source.schema.used] = True
+        used = np.zeros((1, self.table.schema.n_columns), dtype=bool)
+        used[0, self.table.schema.used] = True
         return SearchedSets("All columns", used, np.tile(used, (1, len(self.folds), 1)))
 
     def search_candidates(
@@ -196,16 +196,16 @@ class CandidateComparison:
         return found, failure_notes
 
     def _search_candidate(self, selector: SelectorAdapter, label: str | None, *, side_by_side: bool) -> SearchedSets:
-        selector.check(self.source.schema)
+        selector.check(self.table.schema)
         parts, seeds = self.folds.splits, self.folds.seeds
 
         def choose(at: int) -> dict[int, NDArray[np.bool_]]:
-            rows = as_training_source(self.source if at < 0 else select_rows(self.source, parts[at].train))
+            rows = as_training_table(self.table if at < 0 else select_rows(self.table, parts[at].train))
             return selector.select_by_size(rows, self.folds.table_seed if at < 0 else seeds[at])
 
         results = run_with_progress(
             f"Searches by {selector.label}",
-            self.source,
+            self.table,
             choose,
             [-1, *range(len(parts))],
             lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
@@ -226,6 +226,6 @@ class CandidateComparison:
     def score_sets(self, models: Sequence[str], fold_sets: NDArray[np.bool_]) -> tuple[Floats, list[Verdict]]:
         """Return the scores of models on sets, of shape (n_models, n_scorings, n_sets, n_folds), and the warnings of fits."""
         values, notes = score_models(
-            {name: self.models[name] for name in models}, self.source, self.folds, self.scorings, fold_sets, self.seed
+            {name: self.models[name] for name in models}, self.table, self.folds, self.scorings, fold_sets, self.seed
         )
         return np.stack([values[name] for name in models]), notes

@@ -22,9 +22,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_metadata
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import with_metadata
 
 
 @dataclass(frozen=True)
@@ -206,25 +206,25 @@ def compare_columns(
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params or {})
+        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("compare_columns requires a target, but the target y is None.")
-        source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        messages, schema = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes], source.schema
+        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        messages, schema = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes], opened.schema
         adapter.check(schema)
-        folds = draw_folds(source, n_splits, rng)
+        folds = draw_folds(opened, n_splits, rng)
         messages += folds.fold_warnings
         named_models, model_notes = resolve_models(models, schema)
         for model in named_models.values():
             model.check(schema)
-        scorings, scoring_notes = resolve_scorings(scoring, source, folds, named_models.values())
-        known_sets = None if report is None else _report_fold_sets(report, source, folds, random_state)
+        scorings, scoring_notes = resolve_scorings(scoring, opened, folds, named_models.values())
+        known_sets = None if report is None else _report_fold_sets(report, opened, folds, random_state)
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        fold_sets = select_in_folds(adapter, source, folds)[0] if known_sets is None else known_sets
+        fold_sets = select_in_folds(adapter, opened, folds)[0] if known_sets is None else known_sets
         every, none = np.ones_like(fold_sets), np.zeros_like(fold_sets)
         scores, fit_notes = score_models(
-            named_models, source, folds, scorings, np.stack([every, fold_sets, none]), seed
+            named_models, opened, folds, scorings, np.stack([every, fold_sets, none]), seed
         )
     warn_user([*messages, *model_notes, *scoring_notes, *fit_notes])
     names = [scoring.name for scoring in scorings]
@@ -248,9 +248,9 @@ def compare_columns(
     )
 
 
-def _report_fold_sets(report: SelectionReport, source: Source, folds: Folds, random_state: Seed) -> NDArray[np.bool_]:
+def _report_fold_sets(report: SelectionReport, table: Table, folds: Folds, random_state: Seed) -> NDArray[np.bool_]:
     """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
-    schema = source.schema
+    schema = table.schema
     of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
     n_rows = len(folds.used_rows)
     if of_report != (tuple(schema.names), n_rows, len(folds), folds.description, random_state):

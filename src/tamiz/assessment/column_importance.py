@@ -28,12 +28,12 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import column_mask
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import select_columns
 from tamiz.statistics.base import Floats
 from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.subsets.evaluator import Unit
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import select_columns
 
 ImportanceMethod: TypeAlias = Literal["cfi", "loco"]
 METHODS: tuple[ImportanceMethod, ...] = ("cfi", "loco")
@@ -267,17 +267,17 @@ def conditional_importance(
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = as_source(X, y, sample_weight, groups=groups, time=time)
+        table = as_table(X, y, sample_weight, groups=groups, time=time)
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("conditional_importance requires a target, but the target y is None.")
-        source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        folds = draw_folds(source, n_splits, rng)
-        resolved = resolve_model(model, source.schema, parameter="model")
-        resolved.check(source.schema)
+        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        folds = draw_folds(opened, n_splits, rng)
+        resolved = resolve_model(model, opened.schema, parameter="model")
+        resolved.check(opened.schema)
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        task = make_task(resolved, source, cv=folds, scoring=None, seed=seed)
-        units = _resolve_units(column_groups, task.source)
+        task = make_task(resolved, opened, cv=folds, scoring=None, seed=seed)
+        units = _resolve_units(column_groups, task.table)
         losses = _Losses(task, loss)
         refits = _Refits(losses, units)
         if method == "cfi":
@@ -285,8 +285,8 @@ def conditional_importance(
         else:
             differences, n_coefficients = refits.without_units(), [0.0] * len(units)
     tested = np.sort(task.test_rows)
-    weight, clusters = task.weight_or_ones[tested], _row_clusters(task.source, task.folds, tested)
-    is_frequency = task.source.schema.weight_kind == "frequency"
+    weight, clusters = task.weight_or_ones[tested], _row_clusters(task.table, task.folds, tested)
+    is_frequency = task.table.schema.weight_kind == "frequency"
     found = [
         _test_mean(one[tested], weight, clusters, is_frequency=is_frequency, n_coefficients=n)
         for one, n in zip(differences, n_coefficients, strict=True)
@@ -295,7 +295,7 @@ def conditional_importance(
     model_loss, baseline_loss = (
         float(np.average(one[tested], weights=weight)) for one in (losses.own, losses.baseline)
     )
-    names = [[source.schema.names[j] for j in unit.tolist()] for unit in units]
+    names = [[opened.schema.names[j] for j in unit.tolist()] for unit in units]
     notes = [
         *table.schema.dropped_row_notes,
         *weight_notes,
@@ -347,16 +347,16 @@ class ImportanceWork(NamedTuple):
 
 
 def selection_work(
-    source: Source, columns: Sequence[int], *, n_splits: int = 5, n_repeats: int = 5, max_rows: int = 3000
+    table: Table, columns: Sequence[int], *, n_splits: int = 5, n_repeats: int = 5, max_rows: int = 3000
 ) -> ImportanceWork:
     """Return the work of `selection_importance` with the same arguments."""
-    n, p = min(max_rows, source.schema.n_rows), len(columns)
-    width = sum(max(1, len(source.schema.columns[j].levels)) for j in columns)
+    n, p = min(max_rows, table.schema.n_rows), len(columns)
+    width = sum(max(1, len(table.schema.columns[j].levels)) for j in columns)
     return ImportanceWork(n_splits, n * (1 + p * n_repeats), n * width * (n_splits * width + 2 * p * p))
 
 
 def selection_importance(
-    source: Source,
+    table: Table,
     columns: Sequence[int],
     model: str,
     *,
@@ -367,7 +367,7 @@ def selection_importance(
 ) -> ConditionalImportance:
     """Return what each of some columns of a table, by number, adds to the others of them in a model, without further columns."""
     return conditional_importance(
-        select_columns(source, columns),
+        select_columns(table, columns),
         model=model,
         n_splits=n_splits,
         n_repeats=n_repeats,
@@ -376,20 +376,20 @@ def selection_importance(
     )
 
 
-def _resolve_units(column_groups: Sequence[Sequence[str | int]] | None, source: Source) -> list[Unit]:
+def _resolve_units(column_groups: Sequence[Sequence[str | int]] | None, table: Table) -> list[Unit]:
     """Return the groups and the other used columns, by their first column."""
-    used = source.schema.used
+    used = table.schema.used
     units: list[Unit] = []
-    grouped = np.zeros(source.schema.n_columns, dtype=bool)
+    grouped = np.zeros(table.schema.n_columns, dtype=bool)
     for group in column_groups or ():
-        mask = column_mask(group, source.schema.names, "column_groups")
+        mask = column_mask(group, table.schema.names, "column_groups")
         unused = np.setdiff1d(np.flatnonzero(mask), used)
         if not mask.any():
             raise ValueError("column_groups has a group without columns.")
         if len(unused):
-            raise ValueError(f"Column {source.schema.names[unused[0]]!r} of a column group is not used in this table.")
+            raise ValueError(f"Column {table.schema.names[unused[0]]!r} of a column group is not used in this table.")
         if (twice := np.flatnonzero(mask & grouped)).size:
-            raise ValueError(f"Column {source.schema.names[twice[0]]!r} is in two column groups.")
+            raise ValueError(f"Column {table.schema.names[twice[0]]!r} is in two column groups.")
         grouped |= mask
         units.append(np.flatnonzero(mask))
     units += [np.array([j]) for j in used.tolist() if not grouped[j]]
@@ -496,7 +496,7 @@ class _Refits:
 
     def __init__(self, losses: _Losses, units: Sequence[Unit]) -> None:
         self.losses, self.units, self.task = losses, units, losses.task
-        self.used = self.task.source.schema.used
+        self.used = self.task.table.schema.used
         self._backend = RefitBackend(self.task)
 
     def _refit(self, rows: FoldRows, columns: NDArray[np.intp], fold: int) -> Any:
@@ -535,7 +535,7 @@ class _Refits:
         The numbers are the effective coefficients of the regressions that the draws of each unit are made by.
         """
         task = self.task
-        sampler = ConditionalSampler(task.source, task.folds, task.seed)
+        sampler = ConditionalSampler(task.table, task.folds, task.seed)
         regressions = list(parallel.map_blocks(sampler.prepare, self.units))
         positions = dict(zip(self.used.tolist(), column_positions(task, self.used), strict=True))
         found = np.zeros((len(self.units), len(task.target)))
@@ -588,18 +588,18 @@ def replace_columns(rows: Any, others: Any, sources: Mapping[int, NDArray[np.int
     return frame[repeated, :].with_columns(*drawn).to_native()
 
 
-def _row_clusters(source: Source, folds: Folds, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def _row_clusters(table: Table, folds: Folds, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Return the clusters of dependent rows that some rows are in, None where rows are independent."""
-    if source.groups is not None:
-        return np.asarray(source.groups, dtype=np.intp)[rows]
-    if source.time is None:
+    if table.groups is not None:
+        return np.asarray(table.groups, dtype=np.intp)[rows]
+    if table.time is None:
         return None
-    clusters = np.full(source.schema.n_rows, -1)
+    clusters = np.full(table.schema.n_rows, -1)
     done = 0
     for fold in folds:
         # Neighbouring rows of a test block, as in a block bootstrap.
         n = len(fold.test)
-        order = fold.test[np.argsort(source.time[fold.test], kind="stable")]
+        order = fold.test[np.argsort(table.time[fold.test], kind="stable")]
         blocks = np.arange(n) // max(1, round(n ** (1 / 3)))
         clusters[order] = done + blocks
         done += int(blocks[-1]) + 1

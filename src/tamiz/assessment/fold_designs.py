@@ -15,10 +15,10 @@ from tamiz.exceptions import DataError
 from tamiz.models.folds import Fold, drop_zero_weights, make_folds
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import select_rows, target_array, weight_array, with_groups, with_time
 from tamiz.statistics.base import Codes, Floats
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import select_rows, target_array, weight_array, with_groups, with_time
 
 _N_TREES, _N_SPLITS = 30, 5
 # In time order the rows are cut into blocks; those of the second half are predicted by a model of all blocks before them.
@@ -182,19 +182,19 @@ def compare_fold_designs(
     """
     check_integer("max_rows", max_rows, low=2)
     rng = make_rng(random_state)
-    source, _ = drop_zero_weights(as_source(X, y, sample_weight, groups=groups, time=time))
-    schema = source.schema
-    if schema.target is None or (source.groups is None) == (source.time is None):
+    opened, _ = drop_zero_weights(as_table(X, y, sample_weight, groups=groups, time=time))
+    schema = opened.schema
+    if schema.target is None or (opened.groups is None) == (opened.time is None):
         raise DataError("compare_fold_designs requires a target, and either groups or times of the rows.")
-    rows = _sample_rows(source, max_rows, rng)
-    source = select_rows(source, rows) if len(rows) < schema.n_rows else source
-    table = _Table(source, rng)
+    rows = _sample_rows(opened, max_rows, rng)
+    opened = select_rows(opened, rows) if len(rows) < schema.n_rows else opened
+    table = _Table(opened, rng)
     design = _forward_predictions if forward else _block_predictions
-    if source.groups is not None:
+    if opened.groups is not None:
         design = _group_predictions
     honest, random, units = design(table)
     predicted = np.isfinite(honest[:, 0] + random[:, 0])
-    name = schema.groups if source.groups is not None else schema.time
+    name = schema.groups if opened.groups is not None else schema.time
     n_units = len(np.unique(units[predicted]))
     if n_units < _MIN_UNITS:
         raise DataError(
@@ -202,12 +202,12 @@ def compare_fold_designs(
         )
     scoring, score = table.score(honest, predicted)
     _, random_score = table.score(random, predicted)
-    intraclass, p = (None, None) if source.groups is None else table.intraclass_correlation(source.groups)
+    intraclass, p = (None, None) if opened.groups is None else table.intraclass_correlation(opened.groups)
     return FoldDesignComparison(
         intraclass=intraclass,
         intraclass_p=p,
         wave_p=_wave_p(table) if design is _block_predictions else None,
-        kind="groups" if source.groups is not None else "time",
+        kind="groups" if opened.groups is not None else "time",
         name=str(name),
         n_samples=int(predicted.sum()),
         n_units=n_units,
@@ -223,15 +223,15 @@ def compare_fold_designs(
 class _Table:
     """The rows as numbers, and the forest that is fitted to some of them."""
 
-    def __init__(self, source: Source, rng: np.random.Generator) -> None:
-        schema = source.schema
-        self.source, self.rng = source, rng
-        columns = [np.concatenate([block.column(j) for block in source.blocks([j])]) for j in schema.used.tolist()]
+    def __init__(self, table: Table, rng: np.random.Generator) -> None:
+        schema = table.schema
+        self.table, self.rng = table, rng
+        columns = [table.column(j) for j in schema.used.tolist()]
         if not columns:
             raise DataError("compare_fold_designs requires at least one column.")
         values = [np.where(one < 0, np.nan, one) if one.dtype.kind == "i" else one for one in columns]
         self.X = np.column_stack(values).astype(np.float64)
-        y, weight = target_array(source), weight_array(source)
+        y, weight = target_array(table), weight_array(table)
         self.y = np.unique(y, return_inverse=True)[1] if schema.has_classes else y
         self.weight = np.ones(len(y)) if weight is None else weight
         # One column for the probability of each class, or one for the number.
@@ -239,7 +239,7 @@ class _Table:
 
     def without_time(self) -> _Table:
         """Return the table without the column of the time."""
-        schema, other = self.source.schema, copy.copy(self)
+        schema, other = self.table.schema, copy.copy(self)
         other.X = self.X[:, [schema.names[j] != schema.time for j in schema.used.tolist()]]
         return other
 
@@ -248,7 +248,7 @@ class _Table:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
         seed = int(self.rng.integers(2**31))
-        if not self.source.schema.has_classes:
+        if not self.table.schema.has_classes:
             forest = RandomForestRegressor(_N_TREES, max_features=1 / 3, random_state=seed)
             return forest.fit(self.X[train], self.y[train], self.weight[train]).predict(self.X[test])[:, None]
         forest = RandomForestClassifier(_N_TREES, random_state=seed)
@@ -290,7 +290,7 @@ class _Table:
         from sklearn.metrics import r2_score, roc_auc_score
 
         y, found, weight = self.y[rows], predictions[rows], self.weight[rows]
-        if not self.source.schema.has_classes:
+        if not self.table.schema.has_classes:
             return "r2", float(r2_score(y, found[:, 0], sample_weight=weight))
         classes = np.unique(y)
         if len(classes) == 1:
@@ -303,36 +303,36 @@ class _Table:
         )
 
 
-def _sample_rows(source: Source, max_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _sample_rows(table: Table, max_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return at most so many rows, of whole groups if there are groups, but for the first drawn group."""
-    n = source.schema.n_rows
+    n = table.schema.n_rows
     if n <= max_rows:
         return np.arange(n)
-    if source.groups is None:
+    if table.groups is None:
         return np.sort(rng.choice(n, max_rows, replace=False))
-    sizes = np.bincount(source.groups)
+    sizes = np.bincount(table.groups)
     drawn = rng.permutation(len(sizes))
     kept = np.zeros(len(sizes), dtype=bool)
     kept[drawn[: max(1, np.count_nonzero(np.cumsum(sizes[drawn]) <= max_rows))]] = True
-    return np.flatnonzero(kept[source.groups])
+    return np.flatnonzero(kept[table.groups])
 
 
 def _group_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Return the predictions in folds of whole groups and in random folds, and the groups."""
-    assert table.source.groups is not None
+    assert table.table.groups is not None
     random = table.predict_folds(_random_folds(table))
-    folds = make_folds(table.source, _N_SPLITS, int(table.rng.integers(2**31)))
-    return table.predict_folds(folds), random, table.source.groups.astype(np.intp)
+    folds = make_folds(table.table, _N_SPLITS, int(table.rng.integers(2**31)))
+    return table.predict_folds(folds), random, table.table.groups.astype(np.intp)
 
 
 def _random_folds(table: _Table) -> Sequence[Fold]:
-    without_roles = with_time(with_groups(table.source, None, (), None), None, None)
+    without_roles = with_time(with_groups(table.table, None, (), None), None, None)
     return make_folds(without_roles, _N_SPLITS, int(table.rng.integers(2**31)))
 
 
 def _block_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Return the predictions in folds of contiguous blocks and in random folds, and contiguous parts of the rows."""
-    parts = _cut_in_time(table.source, range(1, _N_CONTIGUOUS), _N_CONTIGUOUS)
+    parts = _cut_in_time(table.table, range(1, _N_CONTIGUOUS), _N_CONTIGUOUS)
     block = np.empty(len(table.truth), dtype=np.intp)
     for k, rows in enumerate(parts):
         block[rows] = k
@@ -355,7 +355,7 @@ def _forward_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp
     """Return the predictions by earlier rows and by rows of all times, and contiguous parts of the rows."""
     honest, random = np.full(table.truth.shape, np.nan), np.full(table.truth.shape, np.nan)
     n, rng = len(honest), table.rng
-    first, *blocks = _cut_in_time(table.source, range(_FIRST_TEST_BLOCK, _N_BLOCKS), _N_BLOCKS)
+    first, *blocks = _cut_in_time(table.table, range(_FIRST_TEST_BLOCK, _N_BLOCKS), _N_BLOCKS)
     train = first
     for test in blocks:
         honest[test] = table.predict(np.sort(train), test)
@@ -371,10 +371,10 @@ def _wave_p(table: _Table) -> float:
     """Return the p-value of waves of the target along the time that the other columns do not explain."""
     from sklearn.isotonic import isotonic_regression
 
-    assert table.source.time is not None
+    assert table.table.time is not None
     others = table.without_time()
     found = others.predict_folds(_random_folds(others)) if others.X.shape[1] else table.truth.mean(axis=0)
-    residuals = (table.truth - found)[np.argsort(table.source.time, kind="stable")]
+    residuals = (table.truth - found)[np.argsort(table.table.time, kind="stable")]
     n = len(residuals)
     last, first_of_noise = min(_LAST_WAVE, n // 8), int((1 - _NOISE_WAVES) * n)
     if last <= _FIRST_WAVE:
@@ -391,14 +391,14 @@ def _wave_p(table: _Table) -> float:
     return min(1.0, float(p.min()) * len(p))
 
 
-def _cut_in_time(source: Source, cuts: range, n_blocks: int) -> list[NDArray[np.intp]]:
+def _cut_in_time(table: Table, cuts: range, n_blocks: int) -> list[NDArray[np.intp]]:
     """Return the rows in time order, cut at some of so many equal blocks; rows of one time are in one part."""
-    assert source.time is not None
-    order = np.argsort(source.time, kind="stable")
-    moments = source.time[order]
+    assert table.time is not None
+    order = np.argsort(table.time, kind="stable")
+    moments = table.time[order]
     parts = np.split(order, np.searchsorted(moments, moments[[len(order) * k // n_blocks for k in cuts]]))
     if min(map(len, parts)) < 2:
-        raise DataError(f"{source.schema.time!r} has too few different times to compare folds.")
+        raise DataError(f"{table.schema.time!r} has too few different times to compare folds.")
     return parts
 
 

@@ -18,9 +18,9 @@ from tamiz.models.named_models import Model
 from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import progress
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.views import target_array
 
 # For two classes, and for more.
 ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
@@ -91,20 +91,20 @@ class FoldScores:
 
 
 def resolve_scorings(
-    requested: Sequence[str] | None, source: Source, folds: Folds, models: Iterable[Model]
+    requested: Sequence[str] | None, table: Table, folds: Folds, models: Iterable[Model]
 ) -> tuple[list[Scoring], list[Verdict]]:
     """Return the scorers, the deciding one first, and a note if ROC AUC cannot be computed.
 
     Accuracy is not the deciding score: if 5 of 100 rows are in a class, it may be .95 for informative columns and for none. ROC AUC
     depends on neither the class frequencies nor a threshold.
     """
-    schema = source.schema
+    schema = table.schema
     if isinstance(requested, str) or (requested is not None and not len(requested)):
         raise ValueError(f"scoring must be a list of names such as ['roc_auc', 'f1_macro'], got {requested!r}.")
     names, notes = list(requested or ("r2",)), list[Verdict]()
     if requested is None and schema.has_classes:
         names = ["balanced_accuracy", "accuracy"]
-        codes = target_array(source)
+        codes = target_array(table)
         # Rare classes may be in no fold.
         classes, lacking = np.unique(codes[folds.used_rows]), _first_missing_class(codes, folds)
         without = [model.label for model in models if not model.supports_roc_auc(len(classes))]
@@ -129,13 +129,13 @@ def resolve_scorings(
             raise TypeError(f"scoring must contain names of scikit-learn scorers, got {name!r}.")
         scorings.append(scoring := resolve_scoring(name, has_classes=schema.has_classes))
         scoring.check_weights(schema)
-        check_scoring_target(scoring, schema, source.target_values()[folds.used_rows])
+        check_scoring_target(scoring, schema, table.target_values()[folds.used_rows])
     return scorings, notes
 
 
 def score_models(
     models: Mapping[str, Model],
-    source: Source,
+    table: Table,
     folds: Folds,
     scorings: Sequence[Scoring],
     sets: NDArray[np.bool_],
@@ -148,7 +148,7 @@ def score_models(
     found: dict[str, Floats] = {}
     notes: list[Verdict] = []
     for name in progress.track_progress("Models", models, len(models)):
-        scores = score_folds(models[name], source, folds, scorings, sets=sets, seed=seed)
+        scores = score_folds(models[name], table, folds, scorings, sets=sets, seed=seed)
         found[name] = scores.values
         notes += scores.notes
     return found, notes

@@ -18,12 +18,12 @@ from tamiz.assessment.effect_sizes import ALPHA, HEAVY_SHARE, chi2_noncentrality
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.influence import WeightedRows, mid_ranks
 from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import positive_weight_rows, select_rows, target_array
 
 Scale: TypeAlias = Literal["linear", "logarithm", "log-odds"]
 
@@ -137,9 +137,9 @@ def find_interactions(
 
     Parameters
     ----------
-    X : table or source
+    X : array, data frame or Table
     y : array of shape (n_samples,), default=None
-        The target, if X is no source.
+        The target, if X is no table.
     sample_weight : array of shape (n_samples,), default=None
         Frequency or sampling weights.
     groups : array of shape (n_samples,), default=None
@@ -186,16 +186,16 @@ def find_interactions(
     >>> [one.columns for one in found.pairs], found.n_pairs
     ([('x2', 'x5')], 45)
     """
-    source = positive_weight_rows(as_source(X, y, sample_weight, groups=groups))
-    schema = source.schema
+    table = positive_weight_rows(as_table(X, y, sample_weight, groups=groups))
+    schema = table.schema
     if schema.target is None or schema.n_rows < _MIN_ROWS:
         raise DataError(f"find_interactions needs a target and at least {_MIN_ROWS} rows, got {schema.n_rows}.")
     n_parameters = 3 * min(len(schema.used), _MAX_COLUMNS)
     n_rows = int(min(schema.n_rows, _MAX_ROWS, max(_MAX_WORK / (_FITS * n_parameters**2), _FEWEST_ROWS)))
     if n_rows < schema.n_rows:
-        source = select_rows(source, np.sort(make_rng(random_state).choice(schema.n_rows, n_rows, replace=False)))
+        table = select_rows(table, np.sort(make_rng(random_state).choice(schema.n_rows, n_rows, replace=False)))
     with parallel.thread_session():
-        return _Pairs(source).find()
+        return _Pairs(table).find()
 
 
 @dataclass(frozen=True)
@@ -211,10 +211,10 @@ class _Terms:
 class _Pairs:
     """The pairs of the columns of a table, tested against an additive model."""
 
-    def __init__(self, source: Source) -> None:
-        schema, y = source.schema, target_array(source)
-        self.source, self.schema = source, schema
-        self.rows = dependent_rows(source)
+    def __init__(self, table: Table) -> None:
+        schema, y = table.schema, target_array(table)
+        self.table, self.schema = table, schema
+        self.rows = dependent_rows(table)
         weight = self.rows.weight
         self.scale: Scale = "log-odds"
         self.targets: list[tuple[str, Floats]] = []
@@ -238,7 +238,7 @@ class _Pairs:
         self.terms = [one for one in built if one is not None]
 
     def _terms(self, j: int, *, wide: bool) -> _Terms | None:
-        values = np.concatenate([block.column(j) for block in self.source.blocks([j])])
+        values = self.table.column(j)
         weight = self.rows.weight
         missing = is_missing(values)
         absent = (

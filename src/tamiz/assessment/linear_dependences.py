@@ -13,10 +13,10 @@ from tamiz.assessment.target_formulas import sum_text
 from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, read_numbers
 from tamiz.runtime.random import make_rng
 from tamiz.selection.equivalent_columns import equivalent_columns
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import positive_weight_rows, select_rows, without_target
 from tamiz.statistics.base import Floats, divide_or_zero
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import positive_weight_rows, select_rows, without_target
 
 # Limits: rows, columns, columns that determine another one, and sentences.
 _MAX_ROWS, _MAX_COLUMNS, _MAX_SIZE, _MAX_FOUND = 5000, 300, 4, 5
@@ -72,7 +72,7 @@ def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None)
 
     Parameters
     ----------
-    X : table or source
+    X : array, data frame or Table
     y : array of shape (n_samples,), default=None
         Only rows with a target are used, if there is one.
     sample_weight : array of shape (n_samples,), default=None
@@ -106,27 +106,27 @@ def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None)
     >>> find_linear_dependences(X)[0].sentence
     'total = casual + registered, exactly.'
     """
-    source = positive_weight_rows(without_target(as_source(X, y, sample_weight)))
-    schema = source.schema
+    table = positive_weight_rows(without_target(as_table(X, y, sample_weight)))
+    schema = table.schema
     columns = [j for j in schema.used.tolist() if schema.columns[j].is_number and not schema.columns[j].constant]
     columns = columns[:_MAX_COLUMNS]
     if len(columns) < 3 or schema.n_rows < _MIN_ROWS:
         return []
     rng = make_rng(0)
     if schema.n_rows > _MAX_ROWS:
-        source = select_rows(source, np.sort(rng.choice(schema.n_rows, _MAX_ROWS, replace=False)))
-    same = equivalent_columns(source, columns)
+        table = select_rows(table, np.sort(rng.choice(schema.n_rows, _MAX_ROWS, replace=False)))
+    same = equivalent_columns(table, columns)
     columns = [j for j in columns if j not in same]
     if len(columns) < 3:
         return []
-    values, scale = read_numbers(source, columns)
+    values, scale = read_numbers(table, columns)
     in_fit = rng.random(len(values)) < _FIT_SHARE
     signed = _signed_correlations(values[in_fit])
     names = [schema.names[j] for j in columns]
     with np.errstate(invalid="ignore"):
         fits = [one for k in range(len(columns)) for one in _find_sets(values, in_fit, signed, k)]
     best: dict[frozenset[int], tuple[tuple[Any, ...], LinearDependence]] = {}
-    alike = _redundant_pairs(source, columns)
+    alike = _redundant_pairs(table, columns)
     for k, others, r2, n_rows in fits:
         members = frozenset((k, *others))
         # A group of redundant columns is stated as such.
@@ -151,8 +151,8 @@ def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None)
     return [best[members][1] for members in kept[:_MAX_FOUND]]
 
 
-def _redundant_pairs(source: Source, columns: Sequence[int]) -> NDArray[np.bool_]:
-    return associate_columns(source, columns).beyond_chance >= REDUNDANT
+def _redundant_pairs(table: Table, columns: Sequence[int]) -> NDArray[np.bool_]:
+    return associate_columns(table, columns).beyond_chance >= REDUNDANT
 
 
 def _signed_correlations(values: Floats) -> Floats:

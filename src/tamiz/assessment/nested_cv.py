@@ -35,19 +35,19 @@ from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_metadata, with_target
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import with_metadata, with_target
 
 # The step that scores the model on the selected columns, then on all columns.
 _SCORES_LABEL = "Model scores"
 _DEFAULT_SPLITS = 10
 
 
-def count_selections(source: Source, semi_synthetic: int = 0) -> int:
+def count_selections(table: Table, semi_synthetic: int = 0) -> int:
     """Return how often `selection_report` repeats a selection by default, with some number of semi-synthetic targets."""
     for_signal = N_SIGNAL_SELECTIONS if semi_synthetic else 0
-    return 1 + _DEFAULT_SPLITS + default_n_permutations(source.schema) + semi_synthetic + for_signal
+    return 1 + _DEFAULT_SPLITS + default_n_permutations(table.schema) + semi_synthetic + for_signal
 
 
 def selection_report(
@@ -75,10 +75,10 @@ def selection_report(
         A `SubsetSelector`, `RankSelector` or other selector of this package, such as `RedundancyFilter` or `BorutaSelector`; a
         scikit-learn selector with `get_support`, or a pipeline that ends in one. It is cloned and not changed. Only the search on
         the whole table uses its journal.
-    X : array, sparse matrix, data frame or Source
+    X : array, sparse matrix, data frame or Table
         Estimators and selectors of scikit-learn receive the rows in the type of X.
     y : array of shape (n_samples,), default=None
-        The target; a source has its own.
+        The target; a table has its own.
     groups : array of shape (n_samples,), default=None
         Rows of one group, such as a patient, are never in both training and test rows.
     time : array of shape (n_samples,), default=None
@@ -157,9 +157,9 @@ def selection_report(
     if semi_synthetic != 0:
         check_integer("semi_synthetic", semi_synthetic, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params or {})
-        source, weight_notes = drop_zero_weights(table)
-        schema = source.schema
+        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
+        opened, weight_notes = drop_zero_weights(table)
+        schema = opened.schema
         if schema.target is None:
             raise DataError("selection_report requires a target, but the target y is None.")
         of_merit = adapter.model_and_scoring(schema) if model is None else None
@@ -171,22 +171,22 @@ def selection_report(
             scoring = of_merit[1] if scoring is None else scoring
         for part in (adapter, scored_model):
             part.check(schema)
-        folds = draw_folds(source, n_splits, rng)
-        default_scorings, scoring_notes = resolve_scorings(None, source, folds, [scored_model])
+        folds = draw_folds(opened, n_splits, rng)
+        default_scorings, scoring_notes = resolve_scorings(None, opened, folds, [scored_model])
         scorer = default_scorings[0] if scoring is None else resolve_scoring(scoring, has_classes=schema.has_classes)
         scorer.check_weights(schema)
-        check_scoring_target(scorer, schema, source.target_values()[folds.used_rows])
+        check_scoring_target(scorer, schema, opened.target_values()[folds.used_rows])
         others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        assessment = _Assessment(source, folds, adapter, scored_model, (scorer, *others), seed)
+        assessment = _Assessment(opened, folds, adapter, scored_model, (scorer, *others), seed)
         with capture_warnings() as search_warnings:
-            choice = adapter.select_full_table(source, folds.table_seed)
-        fold_sets, fold_messages = select_in_folds(adapter, source, folds)
+            choice = adapter.select_full_table(opened, folds.table_seed)
+        fold_sets, fold_messages = select_in_folds(adapter, opened, folds)
         scores, fit_notes = assessment.score_roles(choice.support, fold_sets)
-        n_shuffles = default_n_permutations(source.schema) if n_permutations is None else n_permutations
+        n_shuffles = default_n_permutations(opened.schema) if n_permutations is None else n_permutations
         null = assessment.permutation_null(choice, n_shuffles, rng) if n_shuffles else None
         error_rates = (
-            report_error_rates(source, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
+            report_error_rates(opened, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
             if semi_synthetic
             else None
         )
@@ -234,7 +234,7 @@ class _Assessment:
 
     Attributes
     ----------
-    source : Source
+    table : Table
     folds : Folds
     selector : SelectorAdapter
     model : Model
@@ -244,7 +244,7 @@ class _Assessment:
         Seed of the model.
     """
 
-    source: Source
+    table: Table
     folds: Folds
     selector: SelectorAdapter
     model: Model
@@ -260,12 +260,12 @@ class _Assessment:
         """
         sets = np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)])
         progress.report_progress(_SCORES_LABEL, 0, 2)
-        found = self._score(self.source, sets)
+        found = self._score(self.table, sets)
         notes = list(found.notes)
         progress.report_progress(_SCORES_LABEL, 1, 2)
         every: SetScores | None = None
         with suppress(MemoryError):
-            every = self._score(self.source, None)
+            every = self._score(self.table, None)
             notes += every.notes
         progress.report_progress(_SCORES_LABEL, 2, 2)
         scores = {}
@@ -275,16 +275,16 @@ class _Assessment:
             scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
         return scores, list(dict.fromkeys(notes))
 
-    def _score(self, source: Source, sets: NDArray[np.bool_] | None) -> SetScores:
-        return score_folds(self.model, source, self.folds, self.scorings, sets=sets, seed=self.seed)
+    def _score(self, table: Table, sets: NDArray[np.bool_] | None) -> SetScores:
+        return score_folds(self.model, table, self.folds, self.scorings, sets=sets, seed=self.seed)
 
     def permutation_null(self, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator) -> PermutationNull:
         """Return the permutation null distribution: the statistic of the search for shuffled targets."""
-        source, selector = self.source, self.selector
-        shuffle = target_shuffle(source, self.folds.used_rows)
+        table, selector = self.table, self.selector
+        shuffle = target_shuffle(table, self.folds.used_rows)
         by_merit = selector.reads_target
 
-        def statistic(view: Source, folds: Folds, choice: SelectedColumns) -> float:
+        def statistic(view: Table, folds: Folds, choice: SelectedColumns) -> float:
             if by_merit:
                 assert choice.merit is not None
                 return choice.merit
@@ -293,17 +293,17 @@ class _Assessment:
 
         def permuted_statistic(seed: int) -> float:
             shuffle_rng = np.random.default_rng(seed)
-            view = with_target(source, shuffle.draw(shuffle_rng))
+            view = with_target(table, shuffle.draw(shuffle_rng))
             choice = selector.select(view, int(shuffle_rng.integers(2**31)))
             folds = self.folds
-            if not by_merit and source.schema.has_classes and source.time is None:
+            if not by_merit and table.schema.has_classes and table.time is None:
                 # The folds of the real target are stratified by it: of a shuffled one, some would have rows of one class only.
                 folds = draw_folds(view, len(folds), shuffle_rng)
             return statistic(view, folds, choice)
 
         results = run_with_progress(
             "Shuffled targets",
-            source,
+            table,
             permuted_statistic,
             rng.integers(0, 2**63, n_shuffles).tolist(),
             lambda at: f"Shuffled target {at + 1} of {n_shuffles}",
@@ -311,7 +311,7 @@ class _Assessment:
         )
         null_values = np.array([value for value, _ in results])
         name = "merit" if by_merit else "apparent score"
-        return PermutationNull(null_values, statistic(source, self.folds, choice), name, shuffle.description)
+        return PermutationNull(null_values, statistic(table, self.folds, choice), name, shuffle.description)
 
 
 def _count_messages(fold_messages: Sequence[Sequence[Verdict]], known_messages: set[Verdict]) -> list[Verdict]:

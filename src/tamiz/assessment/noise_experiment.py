@@ -29,18 +29,18 @@ from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.appended_columns import AppendedColumns
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.schema import Column
-from tamiz.sources.views import (
-    as_training_source,
+from tamiz.statistics.base import Floats
+from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.table.appended_columns import AppendedColumns
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.schema import Column
+from tamiz.table.views import (
+    as_training_table,
     select_columns,
     select_rows,
     with_metadata,
 )
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
 
 N_ADDED = (0, 10, 25, 50)
 _MIN_ROWS = 20
@@ -263,7 +263,7 @@ def run_noise_experiment(
     selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
     check_metadata("run_noise_experiment()", metadata_readers(selector), params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        original = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params)
+        original = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
         whole, weight_notes = drop_zero_weights(original)
         messages = [*original.schema.dropped_row_notes, *weight_notes]
         if whole.schema.target is None:
@@ -280,7 +280,7 @@ def run_noise_experiment(
         named_models, model_notes = resolve_models(models, table.schema)
         for name, model in named_models.items():
             model.check(table.schema)
-            if model.encoding == "none" and not model.reads_source:
+            if model.encoding == "none" and not model.reads_table:
                 # Added columns are not in the user's table, whose rows the model would get.
                 named_models[name] = replace(model, encoding="standard")
         scorings, scoring_notes = resolve_scorings(
@@ -290,9 +290,9 @@ def run_noise_experiment(
         # First, so that an unsupported merit raises before any model is fitted.
         chosen = _select_in_folds(adapter, noise_table, selection_sizes, folds)
         n_folds = len(folds)
-        selected, selected_notes = score_models(named_models, noise_table.source, folds, deciding, chosen, seed)
+        selected, selected_notes = score_models(named_models, noise_table.table, folds, deciding, chosen, seed)
         sets = noise_table.column_sets(sizes, n_draws)
-        found, fit_notes = score_models(named_models, noise_table.source, folds, deciding, sets, seed)
+        found, fit_notes = score_models(named_models, noise_table.table, folds, deciding, sets, seed)
     all_scores = {name: values[0].reshape(-1, len(sizes), n_folds) for name, values in found.items()}
     selected_scores = {name: values[0].reshape(-1, len(selection_sizes), n_folds) for name, values in selected.items()}
     n_added_selected = chosen[:, :, noise_table.n_own :].sum(axis=2).reshape(-1, len(selection_sizes), n_folds)
@@ -327,18 +327,18 @@ def _select_in_folds(
     selector: SelectorAdapter, noise_table: NoiseTable, n_added: Sequence[int], folds: Folds
 ) -> NDArray[np.bool_]:
     """Return the columns selected in every fold from each set, of shape (n_sets, n_folds, n_columns); random columns first."""
-    source, sets = noise_table.source, noise_table.column_sets(n_added, 1)
+    table, sets = noise_table.table, noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
 
     def select(at: int) -> Masks:
-        train = as_training_source(select_rows(source, folds[at].train))
+        train = as_training_table(select_rows(table, folds[at].train))
         views = (select_columns(train, np.flatnonzero(mask).tolist()) for mask in unique)
         return np.stack([selector.select(view, folds.seeds[at]).support for view in views])
 
     n_folds = len(folds)
     results = run_with_progress(
         "Selections in folds",
-        source,
+        table,
         select,
         range(n_folds),
         lambda at: f"Fold {at + 1} of {n_folds}",
@@ -365,7 +365,7 @@ def _check_selection_n_added(n_added: tuple[int, ...], selection_n_added: Sequen
     return tuple(sorted({0, *map(int, selection_n_added)}))
 
 
-def _best_column(merit: Merit, table: Source) -> int | None:
+def _best_column(merit: Merit, table: Table) -> int | None:
     """Return the column of few levels with the highest merit, of equals the first; None if no merit is positive."""
     schema = table.schema
     used = np.array([j for j in schema.used if len(schema.columns[j].levels) <= _MAX_LEVELS], dtype=np.intp)
@@ -383,7 +383,7 @@ class NoiseTable:
 
     Attributes
     ----------
-    source : Source
+    table : Table
         The original columns, the random columns of every draw, and the copies.
     n_own : int
         The number of original columns, including excluded ones.
@@ -391,7 +391,7 @@ class NoiseTable:
         The number of draws, of random columns per draw, and of copies.
     """
 
-    source: Source
+    table: Table
     n_own: int
     n_draws: int
     n_random: int
@@ -411,18 +411,18 @@ class NoiseTable:
         return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
 
     def _mask(self, first: int, n: int) -> Masks:
-        mask = np.zeros(self.source.schema.n_columns, dtype=bool)
-        mask[self.source.schema.used[self.source.schema.used < self.n_own]] = True
+        mask = np.zeros(self.table.schema.n_columns, dtype=bool)
+        mask[self.table.schema.used[self.table.schema.used < self.n_own]] = True
         mask[first : first + n] = True
         return mask
 
 
-def add_noise_columns(table: Source, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
+def add_noise_columns(table: Table, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
     """Return a table in memory with random columns and copies appended.
 
     Parameters
     ----------
-    table : Source
+    table : Table
     draws : list of ndarray of shape (n_rows, n_random)
         Random columns.
     copied : int or None

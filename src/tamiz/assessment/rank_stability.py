@@ -33,10 +33,11 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.views import (
+from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.views import (
     positive_weight_rows,
     resampled_weights,
     select_rows,
@@ -44,7 +45,6 @@ from tamiz.sources.views import (
     weight_array,
     with_weight,
 )
-from tamiz.statistics.base import Floats
 
 # The default of `top` is half of the columns, and at most this number.
 _MAX_TOP = 10
@@ -71,7 +71,7 @@ def ranking_stability(
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame or Source
+    X : array, sparse matrix, data frame or Table
     y : array of shape (n_samples,), default=None
         Ignored by a relevance that needs no target.
     relevance : Relevance or str, default=None
@@ -147,15 +147,15 @@ def ranking_stability(
     check_integer("n_bootstrap", n_bootstrap, low=2)
     rng, requested = make_rng(random_state), resolve_relevance(relevance)
     with parallel.thread_session(n_jobs):
-        reads_target = requested is None or requested.reads_target or isinstance(X, Source)
-        source = as_source(X, y if reads_target else None, sample_weight, groups=groups, time=time)
-        schema = source.schema
+        reads_target = requested is None or requested.reads_target or isinstance(X, Table)
+        table = as_table(X, y if reads_target else None, sample_weight, groups=groups, time=time)
+        schema = table.schema
         chosen = choose_relevance(relevance, schema)
         chosen.check(schema)
         candidates = np.array([k for k, j in enumerate(schema.used) if not schema.columns[j].constant], dtype=np.intp)
         n_top = _check_top(top, len(candidates))
-        sampler = _Sampler(chosen, source, n_bootstrap)
-        scores = score_columns(chosen, source).scores[schema.used]
+        sampler = _Sampler(chosen, table, n_bootstrap)
+        scores = score_columns(chosen, table).scores[schema.used]
         sampled = sampler.scores(n_bootstrap, rng)
     notes = tuple(schema.fit_notes)
     warn_user(notes)
@@ -212,18 +212,18 @@ class _Sampler:
 
     Attributes
     ----------
-    rows : Source
+    rows : Table
         The rows of positive weight.
     resampling : Resampling
     how : str
         How a sample is scored, in words.
     """
 
-    def __init__(self, relevance: Relevance, source: Source, n_samples: int) -> None:
+    def __init__(self, relevance: Relevance, table: Table, n_samples: int) -> None:
         by_counts = isinstance(relevance, StatisticRelevance)
         self._relevance = relevance
         # As in `score_columns`. Weights of groups are those of the table: a group that is drawn twice counts twice.
-        self.rows = positive_weight_rows(weight_groups_equally(source) if by_counts else source)
+        self.rows = positive_weight_rows(weight_groups_equally(table) if by_counts else table)
         copies = _numbers_of_copies(self.rows)
         make = make_bootstrap if relevance.supports_bootstrap else make_half_sampling
         resampling = make(self.rows, copies)
@@ -272,7 +272,7 @@ class _Sampler:
                 ) from error
 
 
-def _numbers_of_copies(rows: Source) -> Counts | None:
+def _numbers_of_copies(rows: Table) -> Counts | None:
     """Return the number of equal rows that each row is, None if rows are drawn with their weights, or have none."""
     weight = weight_array(rows)
     if weight is None or rows.groups is not None or rows.schema.weight_kind == "sampling":

@@ -19,10 +19,10 @@ from tamiz.models.task import make_task
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.influence import WeightedRows, mid_ranks, t_quantile
+from tamiz.table.factory import as_table
+from tamiz.table.views import weight_array
 
 # Bins of predicted probabilities, and the expected rows of the class in each.
 _MAX_BINS, _MIN_EXPECTED = 10, 5
@@ -114,9 +114,9 @@ def calibration(
 
     Parameters
     ----------
-    X : table or source
+    X : array, data frame or Table
     y : array of shape (n_samples,), default=None
-        The target, if X is no source.
+        The target, if X is no table.
     model : str or classifier, default="logistic"
         The name of a model (`tamiz methods`), or a classifier with predict_proba.
     of_class : object, default=None
@@ -160,23 +160,23 @@ def calibration(
     ('0', 0.2)
     """
     check_integer("max_rows", max_rows, low=10)
-    source, _ = drop_zero_weights(as_source(X, y, sample_weight, groups=groups))
-    schema = source.schema
+    table, _ = drop_zero_weights(as_table(X, y, sample_weight, groups=groups))
+    schema = table.schema
     if schema.target is None or not schema.has_classes:
         raise DataError("calibration needs a target of classes.")
     rng = make_rng(random_state)
-    source, _ = sample_rows(source, max_rows, n_splits, rng)
+    table, _ = sample_rows(table, max_rows, n_splits, rng)
     resolved = resolve_model(model, schema, parameter="model")
     if not hasattr(resolved.estimator, "predict_proba"):
         raise DataError(f"{resolved.label} provides no probabilities; pass another model, such as 'logistic'.")
     seed = int(rng.integers(2**31))
-    task = make_task(resolved, source, cv=make_folds(source, n_splits, seed), scoring="accuracy", seed=seed)
-    backend, columns = RefitBackend(task), source.schema.used
-    weight = weight_array(source)
+    task = make_task(resolved, table, cv=make_folds(table, n_splits, seed), scoring="accuracy", seed=seed)
+    backend, columns = RefitBackend(task), table.schema.used
+    weight = weight_array(table)
     all_rows = WeightedRows(
-        np.ones(source.schema.n_rows) if weight is None else weight, source.groups, schema.weight_kind == "sampling"
+        np.ones(table.schema.n_rows) if weight is None else weight, table.groups, schema.weight_kind == "sampling"
     )
-    codes = np.concatenate([np.asarray(block.y) for block in source.blocks([])])
+    codes = np.concatenate([np.asarray(block.y) for block in table.blocks([])])
     counts = np.bincount(codes, all_rows.weight, len(schema.target.levels))
     if of_class is None:
         chosen = int(np.argmin(np.where(counts > 0, counts, np.inf)))
@@ -184,7 +184,7 @@ def calibration(
         chosen = schema.target.levels.index(str(of_class))
     else:
         raise DataError(f"{of_class!r} is no class of {schema.target.name!r}: {', '.join(schema.target.levels[:10])}.")
-    labels = source.class_labels
+    labels = table.class_labels
     label = schema.target.levels[chosen] if labels is None else labels[chosen]
 
     def predict(fold: int) -> Floats:

@@ -30,9 +30,9 @@ from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_metadata
 from tamiz.statistics.base import Floats
+from tamiz.table.factory import as_table
+from tamiz.table.views import with_metadata
 
 # The largest share of what the reference leaves unexplained (1 - score) that the recommended columns may leave in addition.
 LARGEST_LOSS = 0.05
@@ -331,7 +331,7 @@ def recommend_columns(
     readers = [reader for selector in (candidates or {}).values() for reader in metadata_readers(selector)]
     check_metadata("recommend_columns()", readers, params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params)
+        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("recommend_columns requires a target, but the target y is None.")
@@ -339,17 +339,17 @@ def recommend_columns(
         if candidates is None:
             same = leave_out_equivalents(whole)[1]
             equivalence_notes = describe_equivalents(same, whole.schema.names)
-        source, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        schema = source.schema
+        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        schema = opened.schema
         # The folds of a sample are those of a table of these rows.
-        folds = draw_folds(source, n_splits, make_rng(random_state) if isinstance(random_state, Integral) else rng)
+        folds = draw_folds(opened, n_splits, make_rng(random_state) if isinstance(random_state, Integral) else rng)
         named_models, model_notes = resolve_models(models, schema)
         for model in named_models.values():
             model.check(schema)
-        scorings, scoring_notes = resolve_scorings(scoring, source, folds, named_models.values())
+        scorings, scoring_notes = resolve_scorings(scoring, opened, folds, named_models.values())
         selectors = default_candidates(schema, left_out=same) if candidates is None else candidates
         seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        comparison = CandidateComparison(source, folds, named_models, scorings, seed)
+        comparison = CandidateComparison(opened, folds, named_models, scorings, seed)
         adapters = {name: adapt_selector(one) for name, one in selectors.items()}
         found, failure_notes = comparison.search_candidates(adapters)
         if recommend is not None and recommend not in found:
@@ -621,7 +621,7 @@ def _score_candidates(
     scores[models.index(pool.model)] = pool.scores[:, shown]
     if others := [name for name in models if name != pool.model]:
         scores[[models.index(name) for name in others]] = comparison.score_sets(others, pool.fold_sets[shown])[0]
-    names = np.array(comparison.source.schema.names, dtype=object)
+    names = np.array(comparison.table.schema.names, dtype=object)
     made = {}
     for k, (name, at) in enumerate(zip(searched, shown, strict=True)):
         made[name] = CandidateSelection(

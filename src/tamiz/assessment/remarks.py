@@ -14,13 +14,13 @@ from tamiz.assessment.associations import is_ordinal
 from tamiz.assessment.effect_sizes import tail_share
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.row_order import monotone_columns, row_order
-from tamiz.sources.views import positive_weight_rows, target_array, weight_array
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.influence import WeightedRows
 from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.row_order import monotone_columns, row_order
+from tamiz.table.views import positive_weight_rows, target_array, weights_or_ones
 
 RemarkKind: TypeAlias = Literal["heavy tails", "drift", "ordinal target"]
 
@@ -71,9 +71,9 @@ def table_remarks(
 
     Parameters
     ----------
-    X : table or source
+    X : array, data frame or Table
     y : array of shape (n_samples,), default=None
-        The target, if X is no source.
+        The target, if X is no table.
     sample_weight : array of shape (n_samples,), default=None
     groups : array of shape (n_samples,), default=None
         The first row of each group is compared, as rows of a group are not independent.
@@ -107,29 +107,20 @@ def table_remarks(
     >>> [(one.kind, one.columns, one.advice) for one in table_remarks(X)]
     [('heavy tails', ('x1',), ('log',))]
     """
-    source = positive_weight_rows(as_source(X, y, sample_weight, groups=groups, time=time))
+    table = positive_weight_rows(as_table(X, y, sample_weight, groups=groups, time=time))
     with parallel.thread_session():
-        found = [_heavy_tails(source), _drift(source), _ordinal(source)]
+        found = [_heavy_tails(table), _drift(table), _ordinal(table)]
     return [one for one in found if one is not None]
 
 
-def _weights(source: Source) -> Floats:
-    weight = weight_array(source)
-    return np.ones(source.schema.n_rows) if weight is None else weight
-
-
-def _read(source: Source, j: int) -> NDArray[Any]:
-    return np.concatenate([block.column(j) for block in source.blocks([j])])
-
-
-def _heavy_tails(source: Source) -> TableRemark | None:
-    schema, weight = source.schema, _weights(source)
+def _heavy_tails(table: Table) -> TableRemark | None:
+    schema, weight = table.schema, weights_or_ones(table)
     wanted = [(schema.columns[j].name, j) for j in schema.used.tolist() if schema.columns[j].kind == "numeric"]
     if schema.target is not None and not schema.has_classes:
         wanted.append((schema.target.name, -1))
 
     def inspect(named: tuple[str, int]) -> tuple[float, str, str] | None:
-        values = target_array(source) if named[1] < 0 else _read(source, named[1])
+        values = target_array(table) if named[1] < 0 else table.column(named[1])
         present = ~is_missing(values)
         values, w = values[present], weight[present]
         if w.sum() < _MIN_TAIL_ROWS or len(np.unique(values)) < _MIN_VALUES or tail_share(values, w) < _TAIL_SHARE:
@@ -155,21 +146,21 @@ def _heavy_tails(source: Source) -> TableRemark | None:
     return TableRemark("heavy tails", names, sizes, (), advice, sentence)
 
 
-def _drift(source: Source) -> TableRemark | None:
-    schema = source.schema
-    rows = np.arange(schema.n_rows) if source.time is None else np.argsort(source.time, kind="stable")
-    if source.groups is not None:
-        rows = rows[np.sort(np.unique(source.groups[rows], return_index=True)[1])]
+def _drift(table: Table) -> TableRemark | None:
+    schema = table.schema
+    rows = np.arange(schema.n_rows) if table.time is None else np.argsort(table.time, kind="stable")
+    if table.groups is not None:
+        rows = rows[np.sort(np.unique(table.groups[rows], return_index=True)[1])]
     third = len(rows) // 3
-    weight = _weights(source)
-    if 3 * third < _MIN_DRIFT_ROWS or (source.time is None and _is_sorted(source)):
+    weight = weights_or_ones(table)
+    if 3 * third < _MIN_DRIFT_ROWS or (table.time is None and _is_sorted(table)):
         return None
     ends = rows[:third], rows[-third:]
     is_sampling = schema.weight_kind == "sampling"
     n = [WeightedRows(weight[end], None, is_sampling).n_units for end in ends]
 
     def compare(j: int) -> tuple[float, float]:
-        values = target_array(source) if j < 0 else _read(source, j)
+        values = target_array(table) if j < 0 else table.column(j)
         parts = [values[end] for end in ends]
         w = [weight[end] for end in ends]
         numeric = not schema.has_classes if j < 0 else schema.columns[j].is_number
@@ -190,22 +181,22 @@ def _drift(source: Source) -> TableRemark | None:
     if not found:
         return None
     found.sort(key=lambda one: -one[0])
-    order = "of the rows" if source.time is None else f"in {schema.time!r}"
+    order = "of the rows" if table.time is None else f"in {schema.time!r}"
     named = list_names(found, limit=_NAMED, as_text=lambda one: f"{one[1]!r} (distance {one[0]:.2f})")
-    advice = "pass time= (--time) to test on later rows" if source.time is None else "the folds test on later rows"
+    advice = "pass time= (--time) to test on later rows" if table.time is None else "the folds test on later rows"
     random_folds = "Random folds do not show how models predict later rows"
     sentence = f"Drift from the first to the last third {order}: {named}. {random_folds}; {advice}."
     sizes, columns, p_values = zip(*found, strict=True)
     return TableRemark("drift", columns, sizes, p_values, (), sentence)
 
 
-def _is_sorted(source: Source) -> bool:
+def _is_sorted(table: Table) -> bool:
     """Whether the table is sorted by a column or by the target, so that its order is none of time."""
-    schema = source.schema
-    if monotone_columns(source):
+    schema = table.schema
+    if monotone_columns(table):
         return True
-    targets = [] if schema.target is None else [(target_array(source), schema.has_classes)]
-    levels = ((_read(source, j), True) for j in schema.categorical if not schema.columns[j].n_missing)
+    targets = [] if schema.target is None else [(target_array(table), schema.has_classes)]
+    levels = ((table.column(j), True) for j in schema.categorical if not schema.columns[j].n_missing)
     return any(row_order(values, has_classes=is_class).is_sorted for values, is_class in [*targets, *levels])
 
 
@@ -247,8 +238,8 @@ def _level_distance(parts: list[NDArray[Any]], weight: list[Floats], n: list[flo
     return distance, float(special.chdtrc(counts.shape[1] - 1, statistic))
 
 
-def _ordinal(source: Source) -> TableRemark | None:
-    schema = source.schema
+def _ordinal(table: Table) -> TableRemark | None:
+    schema = table.schema
     target = schema.target
     if target is None or not is_ordinal(schema):
         return None

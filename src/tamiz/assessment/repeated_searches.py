@@ -17,8 +17,8 @@ from tamiz.models.folds import Folds
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.views import as_training_source, select_rows
+from tamiz.table.base import Table
+from tamiz.table.views import as_training_table, select_rows
 
 ItemType = TypeVar("ItemType")
 OutputType = TypeVar("OutputType")
@@ -31,13 +31,13 @@ _HIGH_COST = 1000.0
 
 
 def select_in_folds(
-    selector: SelectorAdapter, source: Source, folds: Folds
+    selector: SelectorAdapter, table: Table, folds: Folds
 ) -> tuple[NDArray[np.bool_], list[list[Verdict]]]:
     """Return the columns selected on the training rows of every fold, of shape (n_folds, n_columns), and the messages of each."""
     results = run_with_progress(
         "Folds",
-        source,
-        lambda at: selector.select(as_training_source(select_rows(source, folds[at].train)), folds.seeds[at]).support,
+        table,
+        lambda at: selector.select(as_training_table(select_rows(table, folds[at].train)), folds.seeds[at]).support,
         range(len(folds)),
         lambda at: f"Fold {at + 1} of {len(folds)}",
         evaluation_cost=selector.evaluation_cost,
@@ -47,7 +47,7 @@ def select_in_folds(
 
 def run_with_progress(
     label: str,
-    source: Source,
+    table: Table,
     work: Callable[[ItemType], OutputType],
     items: Sequence[ItemType],
     item_name: Callable[[int], str],
@@ -60,7 +60,7 @@ def run_with_progress(
     `evaluation_cost` is the approximate number of microseconds per column set. `side_by_side` means that most of the work is in
     kernels, without the interpreter lock: items then run in the threads of the session, each on one thread.
     """
-    n_bytes = 8 * source.schema.n_rows * max(len(source.schema.used), 1)
+    n_bytes = 8 * table.schema.n_rows * max(len(table.schema.used), 1)
     use_threads = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
     # scikit-learn's configuration is local to this thread.
     config = get_config()

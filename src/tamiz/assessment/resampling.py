@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tamiz.error_control.half_samples import class_strata, halve_units
 from tamiz.runtime import parallel, progress
-from tamiz.sources.base import Source
-from tamiz.sources.views import target_array
 from tamiz.statistics.base import Codes, Floats
+from tamiz.table.base import Table
+from tamiz.table.views import target_array
 
 Counts: TypeAlias = "NDArray[np.int64]"
 Output = TypeVar("Output")
@@ -63,7 +63,7 @@ class Resampling:
         yield from progress.track_progress("Samples of the rows", parallel.map_blocks(function, draws), len(batches))
 
 
-def make_bootstrap(source: Source, copies: Counts | None = None) -> Resampling | str:
+def make_bootstrap(table: Table, copies: Counts | None = None) -> Resampling | str:
     """Return the bootstrap scheme of a table, or the reason why there is none.
 
     Rows of one group are dependent, so whole groups are drawn. Rows in time depend on their neighbours, so blocks of n^(1/3)
@@ -72,18 +72,18 @@ def make_bootstrap(source: Source, copies: Counts | None = None) -> Resampling |
 
     Parameters
     ----------
-    source : Source
+    table : Table
     copies : ndarray of shape (n_rows,), default=None
         The number of equal rows that each row represents, 1 by default; not used where there are groups.
     """
-    if source.groups is not None:
-        return _cluster_bootstrap(source.groups)
-    n_rows, row_of = source.schema.n_rows, _represented_rows(source, copies)
+    if table.groups is not None:
+        return _cluster_bootstrap(table.groups)
+    n_rows, row_of = table.schema.n_rows, _represented_rows(table, copies)
     n = len(row_of)
     if n < _MIN_UNITS:
         return f"{n} rows are too few for bootstrap samples"
-    if source.time is not None:
-        order = row_of[np.argsort(source.time[row_of], kind="stable")]
+    if table.time is not None:
+        order = row_of[np.argsort(table.time[row_of], kind="stable")]
         length = block_length(n)
         n_blocks = -(-n // length)
 
@@ -109,7 +109,7 @@ def _cluster_bootstrap(groups: Codes) -> Resampling | str:
     )
 
 
-def make_half_sampling(source: Source, copies: Counts | None = None) -> Resampling | str:
+def make_half_sampling(table: Table, copies: Counts | None = None) -> Resampling | str:
     """Return the scheme that draws halves of a table without replacement, or the reason why there is none.
 
     Of n rows a sample has m = floor(n / 2), each at most once. The delete-d jackknife estimates the variance of a statistic of all
@@ -119,41 +119,41 @@ def make_half_sampling(source: Source, copies: Counts | None = None) -> Resampli
 
     Parameters
     ----------
-    source : Source
+    table : Table
     copies : ndarray of shape (n_rows,), default=None
         As in `make_bootstrap`.
     """
-    if source.groups is not None:
-        row_of = np.arange(source.schema.n_rows)
-        unit = np.unique(source.groups, return_inverse=True)[1]
+    if table.groups is not None:
+        row_of = np.arange(table.schema.n_rows)
+        unit = np.unique(table.groups, return_inverse=True)[1]
         n_independent, what = int(unit.max()) + 1, "groups"
     else:
-        row_of = _represented_rows(source, copies)
+        row_of = _represented_rows(table, copies)
         unit = np.arange(len(row_of))
         n_independent, what = len(row_of), "rows"
     if n_independent < _MIN_UNITS:
         return f"{n_independent} {what[:-1] + ' is' if n_independent == 1 else what + ' are'} too few for half-samples"
-    if source.groups is None and source.time is not None:
+    if table.groups is None and table.time is not None:
         length = block_length(len(row_of))
-        unit[np.argsort(source.time[row_of], kind="stable")] = np.arange(len(row_of)) // length
+        unit[np.argsort(table.time[row_of], kind="stable")] = np.arange(len(row_of)) // length
         what = f"blocks of {length} consecutive rows in time"
     n_units = int(unit.max()) + 1
     stratum = np.zeros(n_units, dtype=np.intp)
-    if what == "rows" and source.schema.has_classes:
-        stratum = class_strata(target_array(source)[row_of])
+    if what == "rows" and table.schema.has_classes:
+        stratum = class_strata(target_array(table)[row_of])
 
     def draw(rng: np.random.Generator) -> Counts:
         half = next(halve_units(n_units, stratum, rng))[0]
-        return np.bincount(row_of[half[unit]], minlength=source.schema.n_rows)
+        return np.bincount(row_of[half[unit]], minlength=table.schema.n_rows)
 
     m = n_units // 2
     description = f"half-samples: {m:,} of {n_units:,} {what} drawn without replacement"
     return Resampling(draw, description, (m / (n_units - m)) ** 0.5)
 
 
-def _represented_rows(source: Source, copies: Counts | None) -> NDArray[np.intp]:
+def _represented_rows(table: Table, copies: Counts | None) -> NDArray[np.intp]:
     """Return the row of the table for each of the rows that it represents."""
-    rows = np.arange(source.schema.n_rows)
+    rows = np.arange(table.schema.n_rows)
     return rows if copies is None else np.repeat(rows, copies)
 
 

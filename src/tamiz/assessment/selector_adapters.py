@@ -1,4 +1,4 @@
-"""Adapters that give selectors of this package and of scikit-learn one interface: select columns of a source with a seed."""
+"""Adapters that give selectors of this package and of scikit-learn one interface: select columns of a table with a seed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
 from tamiz.selection.size_search import SizeSearchCV
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, weight_array
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns, weight_array
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,16 @@ class SelectorAdapter(ABC):
         """Raise DataError for a table that the selector does not support."""
 
     @abstractmethod
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        """Return the columns selected on the rows of a source."""
+    def select(self, table: Table, seed: int) -> SelectedColumns:
+        """Return the columns selected on the rows of a table."""
 
-    def select_by_size(self, source: Source, seed: int) -> dict[int, NDArray[np.bool_]]:
+    def select_by_size(self, table: Table, seed: int) -> dict[int, NDArray[np.bool_]]:
         """Return the sets that are compared by their size; 0 is the one set of a selector that chooses its size itself."""
-        return {0: self.select(source, seed).support}
+        return {0: self.select(table, seed).support}
 
-    def select_full_table(self, source: Source, seed: int) -> SelectedColumns:
+    def select_full_table(self, table: Table, seed: int) -> SelectedColumns:
         """Return the columns selected on the whole table; only this search uses a journal."""
-        return self.select(source, seed)
+        return self.select(table, seed)
 
 
 @singledispatch
@@ -118,14 +118,14 @@ class _SubsetSelectorAdapter(SelectorAdapter):
         merit, search = resolve_merit(self._selector.merit), resolve_search(self._selector.search)
         return choose_merit_and_search(merit, search, schema)[0].model_and_scoring(schema)
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        return self._fit_select(clone(self._selector).set_params(journal=None), source, seed)
+    def select(self, table: Table, seed: int) -> SelectedColumns:
+        return self._fit_select(clone(self._selector).set_params(journal=None), table, seed)
 
-    def select_full_table(self, source: Source, seed: int) -> SelectedColumns:
-        return self._fit_select(clone(self._selector), source, seed)
+    def select_full_table(self, table: Table, seed: int) -> SelectedColumns:
+        return self._fit_select(clone(self._selector), table, seed)
 
-    def _fit_select(self, selector: SubsetSelector, source: Source, seed: int) -> SelectedColumns:
-        fitted = set_random_state(selector, seed).fit(source)
+    def _fit_select(self, selector: SubsetSelector, table: Table, seed: int) -> SelectedColumns:
+        fitted = set_random_state(selector, seed).fit(table)
         self.unit, self.reads_target = fitted.criterion_.unit, fitted.criterion_.reads_target
         self.merit_name, self.evaluation_cost = fitted.merit_name_, fitted.merit_cost_
         self.label = f"{self.merit_name} by {type(fitted.search_).__name__}"
@@ -147,8 +147,8 @@ class _RankSelectorAdapter(SelectorAdapter):
         self.label = f"ranking by {name}"
         self.merit_name = f"mean {name} of the selected columns"
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        fitted = set_random_state(clone(self._selector), seed).fit(source)
+    def select(self, table: Table, seed: int) -> SelectedColumns:
+        fitted = set_random_state(clone(self._selector), seed).fit(table)
         self._set_names(fitted.relevance_)
         self.unit, self.reads_target = fitted.relevance_.unit, fitted.relevance_.needs_target
         support = fitted.get_support()
@@ -170,17 +170,17 @@ class _SizeSearchAdapter(SelectorAdapter):
     def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:
         return self._cross_validated.model_and_scoring(schema)
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int) -> SelectedColumns:
         search = clone(self._search)
         if isinstance(search.selector, SubsetSelector):
             search.set_params(selector__journal=None)
-        return self._fit_select(search, source, seed)
+        return self._fit_select(search, table, seed)
 
-    def select_full_table(self, source: Source, seed: int) -> SelectedColumns:
-        return self._fit_select(clone(self._search), source, seed)
+    def select_full_table(self, table: Table, seed: int) -> SelectedColumns:
+        return self._fit_select(clone(self._search), table, seed)
 
-    def _fit_select(self, search: SizeSearchCV, source: Source, seed: int) -> SelectedColumns:
-        fitted = set_random_state(search, seed).fit(source)
+    def _fit_select(self, search: SizeSearchCV, table: Table, seed: int) -> SelectedColumns:
+        fitted = set_random_state(search, seed).fit(table)
         self.merit_name, self.reads_target = fitted.score_name_, self._cross_validated.reads_target
         results = fitted.cv_results_
         return SelectedColumns(
@@ -189,14 +189,14 @@ class _SizeSearchAdapter(SelectorAdapter):
 
 
 class _OwnSelectorAdapter(SelectorAdapter):
-    """Another selector of this package: it reads the source, with its categories and weights, and has no merit."""
+    """Another selector of this package: it reads the table, with its categories and weights, and has no merit."""
 
     def __init__(self, selector: Selector) -> None:
         self._selector = selector
         self.label = type(selector).__name__
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
-        return SelectedColumns(set_random_state(clone(self._selector), seed).fit(source).get_support(), None)
+    def select(self, table: Table, seed: int) -> SelectedColumns:
+        return SelectedColumns(set_random_state(clone(self._selector), seed).fit(table).get_support(), None)
 
 
 def _part_name(part: Any) -> str:
@@ -211,10 +211,10 @@ class ColumnSetAdapter(SelectorAdapter):
         self._columns = columns
         self.label = label
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int) -> SelectedColumns:
         """Return the columns."""
         del seed
-        return SelectedColumns(np.isin(np.arange(source.schema.n_columns), self._columns), None)
+        return SelectedColumns(np.isin(np.arange(table.schema.n_columns), self._columns), None)
 
 
 class PathAdapter(SelectorAdapter):
@@ -236,21 +236,21 @@ class PathAdapter(SelectorAdapter):
         self._left_out = left_out
         self.label = adapt_selector(selector).label
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int) -> SelectedColumns:
         """Return the largest set."""
-        return SelectedColumns([*self.select_by_size(source, seed).values()][-1], None)
+        return SelectedColumns([*self.select_by_size(table, seed).values()][-1], None)
 
     def of_size(self, size: int) -> RankSelector | SubsetSelector:
         """Return the selector of one size."""
         sized: RankSelector | SubsetSelector = clone(self._selector).set_params(n_features=size)
         return sized
 
-    def select_by_size(self, source: Source, seed: int) -> dict[int, NDArray[np.bool_]]:
+    def select_by_size(self, table: Table, seed: int) -> dict[int, NDArray[np.bool_]]:
         """Return the set of each size that the rows allow."""
         if self._left_out:
-            source = select_columns(source, [j for j in source.schema.used.tolist() if j not in self._left_out])
-        sizes = [size for size in self._sizes if size <= len(source.schema.used)]
-        return set_random_state(clone(self._selector), seed)._supports_by_size(source, sizes)
+            table = select_columns(table, [j for j in table.schema.used.tolist() if j not in self._left_out])
+        sizes = [size for size in self._sizes if size <= len(table.schema.used)]
+        return set_random_state(clone(self._selector), seed)._supports_by_size(table, sizes)
 
 
 class _SklearnSelectorAdapter(SelectorAdapter):
@@ -269,23 +269,23 @@ class _SklearnSelectorAdapter(SelectorAdapter):
     def check(self, schema: Schema) -> None:
         check_accepts_weights(self._selector, schema)
 
-    def select(self, source: Source, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int) -> SelectedColumns:
         selector = set_random_state(clone(self._selector), seed)
-        rows, y, weight = native_rows(selector, source), source.target_values(), weight_array(source)
-        fitted = fit_weighted(selector, rows, y, weight, requested_metadata(selector, "fit", source.metadata))
-        names = source.schema.names
+        rows, y, weight = native_rows(selector, table), table.target_values(), weight_array(table)
+        fitted = fit_weighted(selector, rows, y, weight, requested_metadata(selector, "fit", table.metadata))
+        names = table.schema.names
         steps = fitted[:-1] if isinstance(fitted, Pipeline) else None
         last = fitted if steps is None else fitted[-1]
-        input_names = names if steps is None or not len(steps) else _pipeline_names(steps, last, source)
+        input_names = names if steps is None or not len(steps) else _pipeline_names(steps, last, table)
         support = np.zeros(len(names), dtype=bool)
         for name, is_selected in zip(input_names, last.get_support().tolist(), strict=True):
             support[names.index(name)] |= is_selected
         return SelectedColumns(support, None)
 
 
-def _pipeline_names(steps: Pipeline, last: Any, source: Source) -> list[str]:
+def _pipeline_names(steps: Pipeline, last: Any, table: Table) -> list[str]:
     """Return the table columns that are the input of the last step of a pipeline, in its order."""
-    names = source.schema.names
+    names = table.schema.names
     try:
         inputs = [str(name) for name in steps.get_feature_names_out(np.array(names, dtype=object))]
     except AttributeError:

@@ -23,9 +23,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import with_metadata, with_target
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import with_metadata, with_target
 
 Masks = NDArray[np.bool_]
 
@@ -155,22 +155,22 @@ def selection_error_rates(
     if max_rows is not None:
         check_integer("max_rows", max_rows, low=_MIN_ROWS)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = with_metadata(as_source(X, y, sample_weight, groups=groups, time=time), params)
+        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
         whole, weight_notes = drop_zero_weights(table)
         if whole.schema.target is None:
             raise DataError("selection_error_rates requires a target, but the target y is None.")
         adapter.check(whole.schema)
-        source, sample_notes = sample_rows(whole, max_rows, _N_SPLITS, rng)
+        opened, sample_notes = sample_rows(whole, max_rows, _N_SPLITS, rng)
         messages = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes]
-        targets = SyntheticTargets(source)
+        targets = SyntheticTargets(opened)
         with capture_warnings() as search_warnings:
-            support = adapter.select(source, int(rng.integers(2**31))).support if n_true is None else None
+            support = adapter.select(opened, int(rng.integers(2**31))).support if n_true is None else None
         messages += search_warnings
         columns = TrueColumns(targets, support, n_true, fixed=truth == "selected")
         if signal is None:
-            folds = draw_folds(source, _N_SPLITS, rng)
+            folds = draw_folds(opened, _N_SPLITS, rng)
             messages += folds.fold_warnings
-            fold_sets, _ = select_in_folds(adapter, source, folds)
+            fold_sets, _ = select_in_folds(adapter, opened, folds)
             level = estimate_signal(targets, adapter, columns, folds, fold_sets, rng)
         else:
             level = Signal(float(signal), "as requested")
@@ -181,7 +181,7 @@ def selection_error_rates(
 
 
 def report_error_rates(
-    source: Source,
+    table: Table,
     selector: SelectorAdapter,
     support: Masks,
     folds: Folds,
@@ -190,7 +190,7 @@ def report_error_rates(
     rng: np.random.Generator,
 ) -> SelectionErrorRates:
     """Return the error rates of a selection, whose columns on all rows and in every fold are known, for random true columns."""
-    targets = SyntheticTargets(source)
+    targets = SyntheticTargets(table)
     columns = TrueColumns(targets, support, None, fixed=False)
     signal = estimate_signal(targets, selector, columns, folds, fold_sets, rng)
     return simulate_error_rates(targets, selector, columns, signal, n_draws, rng)
@@ -205,31 +205,31 @@ def simulate_error_rates(
     rng: np.random.Generator,
 ) -> SelectionErrorRates:
     """Return the error rates of a selector on `n_draws` targets; errors name the target."""
-    source = targets.source
+    table = targets.table
 
     def run(seed: int) -> tuple[Masks, Masks, Masks, Masks]:
         draw_rng = np.random.default_rng(seed)
         true = columns.draw(draw_rng)
-        view = with_target(source, targets.draw_target(true, signal.value, draw_rng))
+        view = with_target(table, targets.draw_target(true, signal.value, draw_rng))
         selected = selector.select(view, int(draw_rng.integers(2**31))).support
         return _compare_with_truth(targets, true, selected)
 
     results = run_with_progress(
         "Semi-synthetic targets",
-        source,
+        table,
         run,
         rng.integers(0, 2**63, n_draws).tolist(),
         lambda at: f"Semi-synthetic target {at + 1} of {n_draws}",
         evaluation_cost=selector.evaluation_cost,
     )
     true_sets, selected_sets, proxy_sets, covered_sets = (np.stack([sets[k] for sets, _ in results]) for k in range(4))
-    candidates = np.zeros(source.schema.n_columns, dtype=bool)
+    candidates = np.zeros(table.schema.n_columns, dtype=bool)
     candidates[targets.usable] = True
     return SelectionErrorRates(
         selector=selector.label,
         truth="selected" if columns.fixed else "random",
-        names=tuple(source.schema.names),
-        n_samples=source.schema.n_rows,
+        names=tuple(table.schema.names),
+        n_samples=table.schema.n_rows,
         candidate_mask=candidates,
         true_sets=true_sets,
         selected_sets=selected_sets,
@@ -237,7 +237,7 @@ def simulate_error_rates(
         covered_sets=covered_sets,
         signal=signal.value,
         signal_description=signal.description,
-        target_kind="classes" if source.schema.has_classes else "number",
+        target_kind="classes" if table.schema.has_classes else "number",
         notes=(*signal.notes, *_draw_notes(targets, columns.n_columns, true_sets, selected_sets), _MODEL_NOTE),
         seed=None,
         signal_strength=signal.strength,

@@ -15,16 +15,16 @@ from tamiz.assessment.selector_adapters import SelectorAdapter
 from tamiz.assessment.synthetic_targets import SyntheticTargets, TrueColumns
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.folds import Fold, Folds, draw_folds
-from tamiz.sources.base import Source
-from tamiz.sources.views import (
-    as_training_source,
+from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.views import (
+    as_training_table,
     select_columns,
     select_rows,
     target_array,
-    weight_array,
+    weights_or_ones,
     with_target,
 )
-from tamiz.statistics.base import Floats
 
 # The interval of the signal is halved so many times, each time by the R2 of so many selections.
 _N_HALVINGS, _N_SELECTIONS = 5, 10
@@ -69,8 +69,8 @@ def estimate_signal(
         The columns selected for the real target on the training rows of every fold.
     rng : Generator
     """
-    source = targets.source
-    real = pooled_r2([prediction_errors(source, fold, chosen) for fold, chosen in zip(folds, fold_sets, strict=True)])
+    table = targets.table
+    real = pooled_r2([prediction_errors(table, fold, chosen) for fold, chosen in zip(folds, fold_sets, strict=True)])
     seeds = rng.integers(0, 2**63, _N_SELECTIONS).tolist()
     low, high = 0.0, 1.0
     for step in range(_N_HALVINGS):
@@ -80,15 +80,15 @@ def estimate_signal(
             at, seed = item
             # The same columns, noise and folds at every signal, so that the R2 increases with it.
             draw_rng = np.random.default_rng(seed)
-            view = with_target(source, targets.draw_target(columns.draw(draw_rng), signal, draw_rng))
+            view = with_target(table, targets.draw_target(columns.draw(draw_rng), signal, draw_rng))
             own = draw_folds(view, len(folds), draw_rng)
             fold = choose_fold(own, at, target_array(view))
-            train = as_training_source(select_rows(view, fold.train))
+            train = as_training_table(select_rows(view, fold.train))
             return prediction_errors(view, fold, selector.select(train, own.table_seed).support)
 
         found = run_with_progress(
             f"Signal, step {step + 1} of {_N_HALVINGS}",
-            source,
+            table,
             errors,
             list(enumerate(seeds)),
             lambda at: f"Semi-synthetic target {at + 1} of {_N_SELECTIONS} for the signal",
@@ -115,23 +115,22 @@ def choose_fold(folds: Folds, first: int, y: NDArray[Any]) -> Fold:
     return next((fold for fold in rotated if (y[fold.train] != y[fold.train[0]]).any()), rotated[0])
 
 
-def prediction_errors(source: Source, fold: Fold, selected: NDArray[np.bool_]) -> Floats:
+def prediction_errors(table: Table, fold: Fold, selected: NDArray[np.bool_]) -> Floats:
     """Return the sums of squared errors on the test rows of a fold: of ridge regression with some columns, and of the mean.
 
     Classes are predicted as the indicators of each.
     """
-    y = target_array(source)
-    outputs = np.eye(source.schema.n_classes)[y] if source.schema.has_classes else y[:, None]
+    y = target_array(table)
+    outputs = np.eye(table.schema.n_classes)[y] if table.schema.has_classes else y[:, None]
     # Scaled, so that squares do not overflow.
     outputs = outputs / (np.abs(outputs).max() or 1.0)
-    weight = weight_array(source)
-    weight = np.ones(len(y)) if weight is None else weight
+    weight = weights_or_ones(table)
     mean = np.average(outputs[fold.train], axis=0, weights=weight[fold.train])
     deviations = outputs[fold.test] - mean
     errors = deviations
-    columns = np.intersect1d(np.flatnonzero(selected), source.schema.used)
+    columns = np.intersect1d(np.flatnonzero(selected), table.schema.used)
     if len(columns):
-        matrix = EncodedMatrix(select_columns(source, columns.tolist()), [fold])
+        matrix = EncodedMatrix(select_columns(table, columns.tolist()), [fold])
         model = Ridge().fit(matrix.train_rows(fold), outputs[fold.train] - mean, weight[fold.train])
         errors = deviations - model.predict(matrix.test_rows(fold)).reshape(deviations.shape)
     return np.array([weight[fold.test] @ (part**2).sum(axis=1) for part in (errors, deviations)])

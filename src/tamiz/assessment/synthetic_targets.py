@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.sources.base import Source
-from tamiz.sources.views import select_columns, target_array, weight_array, without_target
 from tamiz.statistics.base import Floats, is_missing
+from tamiz.table.base import Table
+from tamiz.table.views import select_columns, target_array, weight_array, without_target
 
 ColumnNumbers = NDArray[np.intp]
 
@@ -38,17 +38,17 @@ class SyntheticTargets:
 
     Parameters
     ----------
-    source : Source
+    table : Table
         A table with a target.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        schema = source.schema
-        self._y = target_array(source)
-        weight = weight_array(source)
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        schema = table.schema
+        self._y = target_array(table)
+        weight = weight_array(table)
         self._weight = np.full(schema.n_rows, 1 / schema.n_rows) if weight is None else weight / weight.sum()
-        self.usable = _varying_columns(source)
+        self.usable = _varying_columns(table)
         if not len(self.usable):
             raise DataError("Every column is constant or excluded, so no target can be computed from a column.")
         # The unit of every row that has one value of the target: its group, or the row itself.
@@ -63,7 +63,7 @@ class SyntheticTargets:
         return len(self._unit_y) < len(self._y)
 
     def _find_units(self) -> NDArray[np.intp]:
-        groups, itself = self.source.groups, np.arange(len(self._y))
+        groups, itself = self.table.groups, np.arange(len(self._y))
         if groups is None:
             return itself
         _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
@@ -91,8 +91,8 @@ class SyntheticTargets:
         score = _standardize(score, self._unit_weight)
         latent = np.sqrt(signal) * score + np.sqrt(1 - signal) * rng.standard_normal(len(score))
         values = np.sort(self._unit_y)
-        if self.source.schema.has_classes:
-            order = rng.permutation(self.source.schema.n_classes)
+        if self.table.schema.has_classes:
+            order = rng.permutation(self.table.schema.n_classes)
             values = self._unit_y[np.argsort(order[self._unit_y], kind="stable")]
         drawn = np.empty_like(values)
         drawn[np.lexsort((rng.random(len(latent)), latent))] = values
@@ -111,10 +111,10 @@ class SyntheticTargets:
                 return score
 
     def _effect(self, values: NDArray[Any], column: int, rng: np.random.Generator) -> Floats:
-        if self.source.schema.columns[column].is_number:
+        if self.table.schema.columns[column].is_number:
             return _standardize(values, self._weight)
         # The last effect is that of a missing level, whose code is negative.
-        effects = np.append(rng.standard_normal(len(self.source.schema.columns[column].levels)), np.nan)
+        effects = np.append(rng.standard_normal(len(self.table.schema.columns[column].levels)), np.nan)
         return _standardize(effects[values], self._weight)
 
     def proxies(self, a: ColumnNumbers, b: ColumnNumbers) -> NDArray[np.bool_]:
@@ -123,7 +123,7 @@ class SyntheticTargets:
         Two numbers are if the absolute value of their correlation is at least 0.9; a missing value is the mean. Two other columns
         are if their symmetric uncertainty is at least 0.9, with numbers in up to ten intervals of equal frequency.
         """
-        schema = self.source.schema
+        schema = self.table.schema
         is_number = np.array([column.is_number for column in schema.columns])
         associations = np.zeros((len(a), len(b)))
         both = is_number[a][:, None] & is_number[b]
@@ -132,7 +132,7 @@ class SyntheticTargets:
             associations[both] = np.abs((first * self._weight[:, None]).T @ second).ravel()
         if not both.all():
             i, j = np.nonzero(~both)
-            view = select_columns(without_target(self.source), np.union1d(a, b).tolist())
+            view = select_columns(without_target(self.table), np.union1d(a, b).tolist())
             measure = SymmetricUncertainty(discretization=EqualFrequency(10))
             associations[i, j] = measure.pairwise(view.reduce, view.schema).associations(a[i], b[j])
         return associations >= PROXY_ASSOCIATION
@@ -143,7 +143,7 @@ class SyntheticTargets:
     def _read(self, columns: ColumnNumbers) -> list[NDArray[Any]]:
         """Return the values of some columns."""
         numbers = columns.tolist()
-        parts = [[np.asarray(block.column(j)) for j in numbers] for block in self.source.blocks(sorted(set(numbers)))]
+        parts = [[np.asarray(block.column(j)) for j in numbers] for block in self.table.blocks(sorted(set(numbers)))]
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
@@ -190,11 +190,11 @@ def _standardize(values: NDArray[Any], weight: Floats) -> Floats:
     return centred / np.sqrt(variance) if variance > 0 else centred
 
 
-def _varying_columns(source: Source) -> ColumnNumbers:
+def _varying_columns(table: Table) -> ColumnNumbers:
     """Return the columns that have two different values."""
-    columns = source.schema.used
+    columns = table.schema.used
     low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
-    for block in source.blocks(columns.tolist()):
+    for block in table.blocks(columns.tolist()):
         for k, j in enumerate(columns.tolist()):
             values = np.asarray(block.column(j))
             present = values[~is_missing(values)].astype(np.float64)

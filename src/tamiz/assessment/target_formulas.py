@@ -13,11 +13,11 @@ from scipy.stats import rankdata
 
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cuts import MDL, SortedColumn
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.views import positive_weight_rows, select_rows, target_array
 
 # Limits: rows, columns, and formulas. 40 columns have 9,880 sets of three.
 _MAX_ROWS, _MAX_COLUMNS, _MAX_FORMULAS = 2000, 40, 3
@@ -90,9 +90,9 @@ def find_target_formulas(
 
     Parameters
     ----------
-    X : table or source
+    X : array, data frame or Table
     y : array of shape (n_samples,), default=None
-        The target, if X is no source.
+        The target, if X is no table.
     sample_weight : array of shape (n_samples,), default=None
         Only rows of weight 0 are excluded.
     groups : array of shape (n_samples,), default=None
@@ -144,14 +144,14 @@ def find_target_formulas(
     >>> found.formula, round(found.score, 3)
     ('casual + registered', 1.0)
     """
-    source = as_source(X, y, sample_weight, groups=groups)
-    schema = source.schema
+    table = as_table(X, y, sample_weight, groups=groups)
+    schema = table.schema
     if schema.target is None or schema.n_rows < _MIN_ROWS:
         return []
-    source = positive_weight_rows(source)
-    if source.schema.n_rows > _MAX_ROWS:
-        rows = make_rng(0).choice(source.schema.n_rows, _MAX_ROWS, replace=False)
-        source = select_rows(source, np.sort(rows))
+    table = positive_weight_rows(table)
+    if table.schema.n_rows > _MAX_ROWS:
+        rows = make_rng(0).choice(table.schema.n_rows, _MAX_ROWS, replace=False)
+        table = select_rows(table, np.sort(rows))
     columns = [
         j
         for j in schema.used.tolist()
@@ -159,12 +159,11 @@ def find_target_formulas(
     ]
     if len(columns) < 2:
         return []
-    blocks = list(source.blocks(columns))
-    values = np.column_stack([np.concatenate([block.column(j) for block in blocks]) for j in columns]).astype(float)
+    values = np.column_stack([table.column(j) for j in columns]).astype(float)
     names = [schema.columns[j].name for j in columns]
     find = _find_class_formula if schema.has_classes else _find_number_formula
     found: list[TargetFormula] = []
-    target, rows_of_fit = target_array(source), _rows_of_fit(source)
+    target, rows_of_fit = target_array(table), _rows_of_fit(table)
     while len(found) < _MAX_FORMULAS:
         used = {name for formula in found for name in formula.columns}
         left = [k for k, name in enumerate(names) if name not in used]
@@ -177,11 +176,9 @@ def find_target_formulas(
     return found
 
 
-def _rows_of_fit(source: Source) -> NDArray[np.bool_]:
+def _rows_of_fit(table: Table) -> NDArray[np.bool_]:
     """Return a mask of 60 % of the rows, or of the groups."""
-    units = (
-        np.arange(source.schema.n_rows) if source.groups is None else np.unique(source.groups, return_inverse=True)[1]
-    )
+    units = np.arange(table.schema.n_rows) if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
     n = int(units.max()) + 1
     return (make_rng(0).permutation(n) < _FIT_SHARE * n)[units]
 

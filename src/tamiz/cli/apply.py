@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from tamiz.reduction.base import Reducer
     from tamiz.selection.selector import Selector
-    from tamiz.sources.base import Source
-    from tamiz.sources.schema import Schema
+    from tamiz.table.base import Table
+    from tamiz.table.schema import Schema
 
 _COLUMN_HINT = (
     "Columns are matched by name: rename columns with other names, or use --fill-missing to treat an absent column as missing "
@@ -87,23 +87,23 @@ def apply(
     from tamiz.exceptions import DataError
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import collect_warnings, warn_user
-    from tamiz.sources.factory import open_with_reader
-    from tamiz.sources.schema_reader import SchemaReader
+    from tamiz.table.factory import open_with_reader
+    from tamiz.table.schema_reader import SchemaReader
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         applied = _load_applied_model(model)
         print_read_plan(messenger, table, None, None, None, memory, header=header)
         fitted = SchemaReader(applied.needed_schema, fill_missing, applied.unknown_level_text, _COLUMN_HINT)
-        source = open_with_reader(table, fitted, memory=memory, header=header)
-        warn_user(_column_notes(source, applied, kept))
-        rows = applied.output_rows(source, kept)
+        opened = open_with_reader(table, fitted, memory=memory, header=header)
+        warn_user(_column_notes(opened, applied, kept))
+        rows = applied.output_rows(opened, kept)
         if not rows.num_columns:
             raise DataError(
                 f"{model} selects no column, and {table.name} contains neither its target nor a column named by --keep."
             )
     write_rows(messenger, rows, output, to_stdout=not as_json, escape=escape)
     if as_json:
-        summary = {"model": model.name, "table": table.name, "rows": source.schema.n_rows, **applied.summary()}
+        summary = {"model": model.name, "table": table.name, "rows": opened.schema.n_rows, **applied.summary()}
         show_json({**summary, "warnings": [one.to_dict() for one in messages]})
 
 
@@ -131,7 +131,7 @@ class _AppliedModel(ABC):
         return [name for name in (target, self.schema.weight, self.schema.groups, self.schema.time) if name is not None]
 
     @abstractmethod
-    def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+    def output_rows(self, table: Table, kept: Sequence[str]) -> pa.Table:
         """Return the table to write, which includes the columns in `kept`."""
 
     @abstractmethod
@@ -155,17 +155,17 @@ class _AppliedSelection(_AppliedModel):
             ),
         )
 
-    def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+    def output_rows(self, opened: Table, kept: Sequence[str]) -> pa.Table:
         import pyarrow as pa
 
-        check_kept_columns(source, kept, ())
-        roles = [name for name in self.roles if name in source.column_names]
-        present = [name for name in self._selected_names if name in source.column_names]
-        table = original_columns(source, [*present, *roles, *kept])
+        check_kept_columns(opened, kept, ())
+        roles = [name for name in self.roles if name in opened.column_names]
+        present = [name for name in self._selected_names if name in opened.column_names]
+        table = original_columns(opened, [*present, *roles, *kept])
         numbers = {column.name for column in self.schema.columns if column.is_number}
         for position, name in enumerate(self._selected_names):
             if name not in present:
-                missing = pa.nulls(source.schema.n_rows, pa.float64() if name in numbers else pa.string())
+                missing = pa.nulls(opened.schema.n_rows, pa.float64() if name in numbers else pa.string())
                 table = table.add_column(position, name, missing)
         return table
 
@@ -182,16 +182,16 @@ class _AppliedMap(_AppliedModel):
         self.schema = self.needed_schema = schema
         self._coordinate_names: list[str] = reducer.get_feature_names_out().tolist()
 
-    def output_rows(self, source: Source, kept: Sequence[str]) -> pa.Table:
+    def output_rows(self, table: Table, kept: Sequence[str]) -> pa.Table:
         from tamiz._study.table_embedding import transform_rows
         from tamiz.exceptions import DataError
 
-        check_kept_columns(source, kept, self._coordinate_names)
+        check_kept_columns(table, kept, self._coordinate_names)
         try:
-            embedding = transform_rows(self._reducer, source)
+            embedding = transform_rows(self._reducer, table)
         except (ValueError, TypeError) as error:
             raise DataError(f"{self._path} cannot map the rows: {error}") from error
-        return add_coordinates(original_columns(source, kept), self._coordinate_names, embedding)
+        return add_coordinates(original_columns(table, kept), self._coordinate_names, embedding)
 
     def summary(self) -> dict[str, Any]:
         return {"map": type(self._reducer).__name__, "coordinates": self._coordinate_names}
@@ -213,20 +213,20 @@ def _load_applied_model(path: Path) -> _AppliedModel:
     return _AppliedMap(model, model.schema_, path)
 
 
-def _column_notes(source: Source, model: _AppliedModel, kept: Sequence[str]) -> list[Verdict]:
+def _column_notes(table: Table, model: _AppliedModel, kept: Sequence[str]) -> list[Verdict]:
     """Return notes on columns of the table that are not read, and on absent columns that the model does not need."""
     from tamiz.report.text import count_with_noun, join_column_names
 
     known = {*model.schema.names, *model.roles, *kept}
     notes: list[Verdict] = []
-    if others := [name for name in source.column_names if name not in known]:
+    if others := [name for name in table.column_names if name not in known]:
         verb = "is" if len(others) == 1 else "are"
         counted = count_with_noun(len(others), "column")
         sentence = f"{counted} that the model does not know {verb} not read: {join_column_names(others, width=80)}."
         notes.append(Verdict("TZ203", sentence, others))
     before = zip(model.schema.columns, model.needed_schema.columns, strict=True)
     unused = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
-    if absent := [name for name in unused if name not in source.column_names]:
+    if absent := [name for name in unused if name not in table.column_names]:
         verb = "is" if len(absent) == 1 else "are"
         sentence = (
             f"{count_with_noun(len(absent), 'column')} not in the table {verb} not needed: "

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tamiz.comparison.maps import MapComparison
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import Reducer
-    from tamiz.sources.base import Source
-    from tamiz.sources.schema import Column, Kind, Schema, WeightKind
+    from tamiz.table.base import Table
+    from tamiz.table.schema import Column, Kind, Schema, WeightKind
 
 _DEFAULT_MAPS = ("pca", "mds", "laplacian_eigenmaps", "tsne", "umap")
 # Rows that are compared if no map needs fewer.
@@ -118,7 +118,7 @@ def compare(
     for named in maps:
         check_dissimilarity(named, dissimilarity.name)
     builder = make_graph_builder(graph_choice, kernel_width, target)
-    from tamiz import open_source
+    from tamiz import open_table
     from tamiz.comparison import compare_maps
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import collect_warnings, is_muted
@@ -126,11 +126,11 @@ def compare(
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         print_read_plan(messenger, table, target, kinds, weight, memory, header=header)
-        source = open_source(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
-        n = source.schema.n_rows
-        fitted_schema = replace(source.schema, n_rows=n if map_rows is None else min(n, map_rows))
+        opened = open_table(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
+        n = opened.schema.n_rows
+        fitted_schema = replace(opened.schema, n_rows=n if map_rows is None else min(n, map_rows))
         reducers = _make_reducers(maps, fitted_schema, dissimilarity.name, n_components, seed, builder)
-        rows = _sample_rows(source, list(reducers.values()), map_rows, seed)
+        rows = _sample_rows(opened, list(reducers.values()), map_rows, seed)
         sample_notes = (
             [Verdict("TZ502", f"{rows.schema.n_rows:,} of the {n:,} rows are mapped and compared, drawn at random.")]
             if rows.schema.n_rows < n
@@ -142,7 +142,7 @@ def compare(
         values = _target_values(rows)
         classes = values if rows.schema.has_classes else None
         compared = compare_maps(rows, reducers, classes, metric=dissimilarity.name, random_state=seed)
-    notes = [*source.schema.dropped_row_notes, *source.schema.notes, *sample_notes]
+    notes = [*opened.schema.dropped_row_notes, *opened.schema.notes, *sample_notes]
     notes = [one for one in notes if not is_muted(one)]
     if picture is not None:
         _draw(compared, values, rows.schema.target, picture)
@@ -201,33 +201,33 @@ def _make_reducers(
     return reducers
 
 
-def _sample_rows(source: Source, reducers: list[Reducer], map_rows: int | None, seed: int) -> Source:
+def _sample_rows(table: Table, reducers: list[Reducer], map_rows: int | None, seed: int) -> Table:
     """Return the rows that all maps are fitted on."""
     import numpy as np
 
     from tamiz._study.map_settings import max_fitted_rows
     from tamiz._study.sampling import sample_including
-    from tamiz.sources.views import select_rows
+    from tamiz.table.views import select_rows
 
     limits = [limit for limit in map(max_fitted_rows, reducers) if limit is not None]
     size = min([_MAX_ROWS, *limits]) if map_rows is None else map_rows
-    n = source.schema.n_rows
+    n = table.schema.n_rows
     if n <= size:
-        return source
-    return select_rows(source, sample_including(np.arange(0), n, size, np.random.default_rng(seed)))
+        return table
+    return select_rows(table, sample_including(np.arange(0), n, size, np.random.default_rng(seed)))
 
 
-def _target_values(source: Source) -> NDArray[Any] | None:
+def _target_values(table: Table) -> NDArray[Any] | None:
     """Return the class, as text, or the number of every row; None without a target."""
     import numpy as np
 
-    from tamiz.sources.views import target_array
+    from tamiz.table.views import target_array
 
-    target = source.schema.target
+    target = table.schema.target
     if target is None:
         return None
-    values = target_array(source)
-    return np.asarray(target.levels, dtype=object)[values] if source.schema.has_classes else values
+    values = target_array(table)
+    return np.asarray(target.levels, dtype=object)[values] if table.schema.has_classes else values
 
 
 def _measures(compared: MapComparison) -> tuple[list[str], list[list[str | float]]]:

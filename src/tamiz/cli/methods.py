@@ -19,7 +19,7 @@ from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.runtime.registry import Entry, Registry, command_name
-from tamiz.sources import registry as sources
+from tamiz.table import registry as sources
 
 # Written by `tools/stubs.py`.
 METHODS_FILE = "methods.json"

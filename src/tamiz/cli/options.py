@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
     from tamiz.reduction.base import Reducer
     from tamiz.selection.selector import Selector
-    from tamiz.sources.schema import Kind, Schema
+    from tamiz.table.schema import Kind, Schema
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -159,7 +159,7 @@ def read_kinds(context: click.Context, param: click.Parameter, pairs: tuple[str,
     """Return `column=kind` pairs as a dictionary."""
     if not pairs:
         return None
-    from tamiz.sources.schema import KINDS
+    from tamiz.table.schema import KINDS
 
     kinds: dict[str, Any] = {}
     for pair in pairs:
@@ -194,7 +194,7 @@ def print_read_plan(
 ) -> None:
     """Print the read plan of a file that does not fit in memory."""
     from tamiz._study.read_plan import make_read_plan
-    from tamiz.sources.table import OpenOptions
+    from tamiz.table.encoded_table import OpenOptions
 
     plan = make_read_plan(
         table, OpenOptions(target, weight, kinds, group, time, header=header), memory, choose_criteria
@@ -238,6 +238,20 @@ memory_option = click.option(
     "the machine]",
 )
 
+_WORKERS = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Read a Parquet file or folder in N processes of this machine, each within the memory limit; the result does not depend "
+    "on it.",
+)
+_SCHEDULER = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Read a Parquet file or folder on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786; the result does not "
+    "depend on it.",
+)
+
 header_option = click.option(
     "--header/--no-header",
     default=None,
@@ -259,6 +273,27 @@ def _apply_options(command: Command, options: Sequence[Callable[[Command], Comma
     for decorate in reversed(options):
         command = decorate(command)
     return command
+
+
+def worker_options(command: Command) -> Command:
+    """Add `--workers` and `--scheduler`, with which the command opens its table."""
+
+    @functools.wraps(command)
+    def with_executor(*arguments: Any, workers: int | None, scheduler: str | None, **values: Any) -> Any:
+        if workers is None and scheduler is None:
+            return command(*arguments, **values)
+        if workers is not None and scheduler is not None:
+            raise click.UsageError(
+                "--workers are processes of this machine, and --scheduler has its own: use one of them."
+            )
+        from tamiz.runtime.executors import open_executor
+        from tamiz.table.factory import use_executor
+
+        with open_executor(workers, scheduler) as executor, use_executor(executor):
+            return command(*arguments, **values)
+
+    decorated: Any = with_executor
+    return _apply_options(decorated, (_WORKERS, _SCHEDULER))
 
 
 seed_option = click.option(

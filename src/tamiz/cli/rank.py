@@ -19,6 +19,7 @@ from tamiz.cli.options import (
     print_read_plan,
     require_target,
     table_options,
+    worker_options,
 )
 from tamiz.cli.terminal import Messenger, show_json, show_table
 from tamiz.criteria import registry as criteria
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from tamiz.assessment import RankingStability
     from tamiz.criteria.base import Relevance
     from tamiz.graphs.builder import GraphBuilder
-    from tamiz.sources.base import Source
-    from tamiz.sources.schema import Kind, Schema, WeightKind
     from tamiz.statistics.base import Floats
     from tamiz.statistics.multiple_testing import Correction
+    from tamiz.table.base import Table
+    from tamiz.table.schema import Kind, Schema, WeightKind
 
 _relevances = MethodParam(criteria, "relevance")
 # Those of `adjust_p_values`, whose module would import numpy.
@@ -93,6 +94,7 @@ _LONG_GRAPH_SECONDS = 60.0
 @model_option
 @json_flag
 @jobs_option
+@worker_options
 @click.pass_context
 def rank(
     context: click.Context,
@@ -138,28 +140,28 @@ def rank(
     if find_used_options(context, ("correction",)):
         _require_p_values(entries[0], "--correction")
     messenger: Messenger = context.obj
-    from tamiz import RankSelector, open_source, save
+    from tamiz import RankSelector, open_table, save
     from tamiz.runtime import parallel
-    from tamiz.sources import split_dates
+    from tamiz.table import split_dates
 
     with messenger.capture_messages(), parallel.thread_session(jobs):
         criteria_of = lambda schema: [choose_criterion(entries, schema, missing)[1]]  # noqa: E731
         print_read_plan(messenger, table, target, kinds, weight, memory, criteria_of, group=group, header=header)
-        source = split_dates(
-            open_source(
+        opened = split_dates(
+            open_table(
                 table, target, kinds=kinds, weight=weight, weights=weights, groups=group, memory=memory, header=header
             )
         )
-        entry, criterion = choose_criterion(entries, source.schema, missing)
-        rows = set_graph(criterion, source, graph, messenger)
+        entry, criterion = choose_criterion(entries, opened.schema, missing)
+        rows = set_graph(criterion, opened, graph, messenger)
         if n_features is not None:
             # A ranking of fewer columns is printed whole.
-            n_features = min(n_features, max(len(source.schema.used), 1))
+            n_features = min(n_features, max(len(opened.schema.used), 1))
         chosen_correction = cast("Correction", correction.replace("-", "_"))
         selector = RankSelector(criterion, n_features=n_features, fdr=fdr, correction=chosen_correction).fit(rows)
         resampled = None if n_bootstrap is None else _resample_ranking(rows, criterion, n_bootstrap, n_features)
     names, ranked = _rows_to_print(selector, resampled)
-    print_column_notes(messenger, source)
+    print_column_notes(messenger, opened)
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
     if as_json:
@@ -184,17 +186,17 @@ def rank(
     show_table(names, ranked)
 
 
-def set_graph(criterion: Relevance, source: Source, requested: GraphBuilder | None, messenger: Messenger) -> Source:
+def set_graph(criterion: Relevance, table: Table, requested: GraphBuilder | None, messenger: Messenger) -> Table:
     """Set the graph of a relevance that needs one, and return the rows to rank: a sample of a long table, if none is requested."""
     from tamiz._study.graph import graph_seconds, needs_graph, sample_graph_rows, study_graph_builder
     from tamiz.graphs import SameClass
 
     if not needs_graph(criterion):
-        return source
-    schema = source.schema
+        return table
+    schema = table.schema
     if requested is None:
-        source = sample_graph_rows(source)
-        requested = study_graph_builder(source.schema.n_rows)
+        table = sample_graph_rows(table)
+        requested = study_graph_builder(table.schema.n_rows)
     else:
         seconds = graph_seconds(schema.n_rows, schema.n_coordinates)
         if seconds > _LONG_GRAPH_SECONDS and not isinstance(requested, SameClass):
@@ -203,15 +205,15 @@ def set_graph(criterion: Relevance, source: Source, requested: GraphBuilder | No
                 f"least about {seconds / 60:,.0f} minutes on two cores. Without --graph it joins a sample of the rows."
             )
     criterion.set_params(graph=requested)
-    return source
+    return table
 
 
-def _resample_ranking(source: Source, criterion: Relevance, n_samples: int, top: int | None) -> RankingStability:
+def _resample_ranking(table: Table, criterion: Relevance, n_samples: int, top: int | None) -> RankingStability:
     from tamiz.assessment import ranking_stability
 
-    n_candidates = sum(not source.schema.columns[j].constant for j in source.schema.used.tolist())
+    n_candidates = sum(not table.schema.columns[j].constant for j in table.schema.used.tolist())
     return ranking_stability(
-        source, None, criterion, n_bootstrap=n_samples, top=None if top is None else min(top, max(n_candidates, 1))
+        table, None, criterion, n_bootstrap=n_samples, top=None if top is None else min(top, max(n_candidates, 1))
     )
 
 
@@ -247,19 +249,19 @@ def _expand_columns(values: Floats, schema: Schema) -> Floats:
     return expanded
 
 
-def print_column_notes(messenger: Messenger, source: Source) -> None:
+def print_column_notes(messenger: Messenger, table: Table) -> None:
     """Print notes on the kind of the target, on excluded columns, on columns that sort the rows, and on groups."""
     from tamiz._study.distance_table import distance_matrix_warnings
-    from tamiz.sources.row_groups import group_warnings
-    from tamiz.sources.row_order import monotone_column_warnings
+    from tamiz.table.row_groups import group_warnings
+    from tamiz.table.row_order import monotone_column_warnings
 
-    schema = source.schema
+    schema = table.schema
     for sentence in [
         *schema.notes,
         *schema.excluded_column_notes,
-        *distance_matrix_warnings(source),
-        *monotone_column_warnings(source),
-        *group_warnings(source),
+        *distance_matrix_warnings(table),
+        *monotone_column_warnings(table),
+        *group_warnings(table),
     ]:
         messenger.write_note(sentence)
 

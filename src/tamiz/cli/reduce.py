@@ -20,7 +20,15 @@ from tamiz.cli.map_options import (
     map_methods,
     map_rows_option,
 )
-from tamiz.cli.options import jobs_option, json_flag, model_option, print_read_plan, rows_options, seed_option
+from tamiz.cli.options import (
+    jobs_option,
+    json_flag,
+    model_option,
+    print_read_plan,
+    rows_options,
+    seed_option,
+    worker_options,
+)
 from tamiz.cli.row_output import (
     add_coordinates,
     check_kept_columns,
@@ -39,8 +47,8 @@ if TYPE_CHECKING:
     from tamiz._study.table_embedding import TableEmbedding
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import Reducer
-    from tamiz.sources.base import Source
-    from tamiz.sources.schema import Kind, Schema, WeightKind
+    from tamiz.table.base import Table
+    from tamiz.table.schema import Kind, Schema, WeightKind
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
 # The table itself is the matrix of distances.
@@ -152,6 +160,7 @@ class MapOptions:
 @json_flag
 @seed_option
 @jobs_option
+@worker_options
 @click.pass_obj
 def reduce(
     messenger: Messenger,
@@ -209,7 +218,7 @@ def reduce(
         print_read_plan(messenger, table, None, kinds, weight, memory, header=header)
         # Warnings about features do not apply to a matrix of distances.
         with capture_warnings() if options.dissimilarity == _PRECOMPUTED else nullcontext():
-            source = _open_rows(
+            opened = _open_rows(
                 table,
                 target,
                 kinds,
@@ -219,16 +228,16 @@ def reduce(
                 header,
                 needs_classes=builder is not None and builder.needs_classes,
             )
-        reducer = options.make_reducer(named, source.schema, map_rows, seed)
+        reducer = options.make_reducer(named, opened.schema, map_rows, seed)
         if options.dissimilarity == _PRECOMPUTED:
-            warn_user(source.schema.notes)
-            mapped, kept = _embed_distances(reducer, source, target, kept, map_rows, seed)
+            warn_user(opened.schema.notes)
+            mapped, kept = _embed_distances(reducer, opened, target, kept, map_rows, seed)
         else:
-            warn_user([*source.schema.dropped_row_notes, *source.schema.notes, *distance_matrix_warnings(source)])
-            mapped = embed_table(reducer, source, builder, map_rows, seed)
+            warn_user([*opened.schema.dropped_row_notes, *opened.schema.notes, *distance_matrix_warnings(opened)])
+            mapped = embed_table(reducer, opened, builder, map_rows, seed)
         names = mapped.reducer.get_feature_names_out().tolist()
-        check_kept_columns(source, kept, names)
-        shown = add_coordinates(original_columns(source, kept), names, mapped.embedding)
+        check_kept_columns(opened, kept, names)
+        shown = add_coordinates(original_columns(opened, kept), names, mapped.embedding)
         facts = describe_reducer(mapped.reducer)
     notes = [*facts.notes, *mapped.sampling_notes()]
     if model is not None:
@@ -271,36 +280,36 @@ def _open_rows(
     header: bool | None,
     *,
     needs_classes: bool,
-) -> Source:
+) -> Table:
     """Return all rows of the table. Rows without a target are dropped only where the graph needs their classes."""
-    from tamiz import open_source
+    from tamiz import open_table
     from tamiz.exceptions import DataError
-    from tamiz.sources.factory import open_without_target
-    from tamiz.sources.views import select_columns
+    from tamiz.table.factory import open_without_target
+    from tamiz.table.views import select_columns
 
     if needs_classes:
-        return open_source(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
+        return open_table(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
     required = () if target is None else (target,)
-    source = open_without_target(
+    opened = open_without_target(
         table, required, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header
     )
     if target is None:
-        return source
-    names = source.schema.names
+        return opened
+    names = opened.schema.names
     if target not in names:
         raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
-    return select_columns(source, [j for j, name in enumerate(names) if name != target], "it is the target")
+    return select_columns(opened, [j for j, name in enumerate(names) if name != target], "it is the target")
 
 
 def _embed_distances(
-    reducer: Reducer, source: Source, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
+    reducer: Reducer, table: Table, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
 ) -> tuple[TableEmbedding, tuple[str, ...]]:
     """Return the map of a matrix of distances, and the columns to write beside it, with the column of row names first."""
     from tamiz._study.distance_table import read_distance_table
     from tamiz._study.table_embedding import embed_distances
 
-    check_kept_columns(source, kept, ())
-    distances = read_distance_table(source, {*kept, *(() if target is None else (target,))})
+    check_kept_columns(table, kept, ())
+    distances = read_distance_table(table, {*kept, *(() if target is None else (target,))})
     labels = () if distances.label_column is None else (distances.label_column,)
     return embed_distances(reducer, distances.matrix, max_rows, seed), (*labels, *kept)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tamiz.sources.base import Source
+    from tamiz.table.base import Table
 
 keep_option = click.option(
     "--keep",
@@ -43,18 +43,18 @@ escape_option = click.option(
 )
 
 
-def check_kept_columns(source: Source, kept: Sequence[str], reserved_names: Sequence[str]) -> None:
+def check_kept_columns(table: Table, kept: Sequence[str], reserved_names: Sequence[str]) -> None:
     """Raise an error for columns to keep that the table lacks, or whose names are reserved."""
     from tamiz.exceptions import DataError
 
     for name in kept:
-        if name not in source.column_names:
-            raise DataError(f"There is no column {name!r} to keep{suggestion(name, source.column_names)}.")
+        if name not in table.column_names:
+            raise DataError(f"There is no column {name!r} to keep{suggestion(name, table.column_names)}.")
         if name in reserved_names:
             raise DataError(f"The column {name!r} to keep has the name of a coordinate; rename it in the table.")
 
 
-def original_columns(source: Source, names: Sequence[str]) -> pa.Table:
+def original_columns(opened: Table, names: Sequence[str]) -> pa.Table:
     """Return columns of the user's table by name, without repetitions."""
     import pyarrow as pa
 
@@ -63,12 +63,12 @@ def original_columns(source: Source, names: Sequence[str]) -> pa.Table:
     unique = list(dict.fromkeys(names))
     if not unique:
         return pa.table({})
-    n = source.schema.n_rows
-    # 8 bytes for a value, and 8 for the source that it is copied from.
+    n = opened.schema.n_rows
+    # 8 bytes for a value, and 8 for the table that it is copied from.
     check_memory(
         16.0 * n * len(unique), f"{n:,} rows of {len(unique):,} columns", "Apply the model to parts of the table."
     )
-    table: pa.Table = source.frame_by_name(unique)
+    table: pa.Table = opened.frame_by_name(unique)
     return table
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.search.base import Search
     from tamiz.search.stopping import StoppingRule
-    from tamiz.sources.schema import Schema
+    from tamiz.table.schema import Schema
 
 
 _merits = MethodParam(criteria, "merit")

@@ -23,6 +23,7 @@ from tamiz.cli.options import (
     print_read_plan,
     seed_option,
     table_options,
+    worker_options,
 )
 from tamiz.cli.rank import print_column_notes, set_graph
 from tamiz.cli.row_output import escape_option
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tamiz.search.runner import SearchPlan
     from tamiz.selection.repetition_plan import RepetitionPlan
     from tamiz.selection.selector import Selector
-    from tamiz.sources.schema import Kind, WeightKind
+    from tamiz.table.schema import Kind, WeightKind
 
 # A longer run of a selection with error control, and a longer assessment, are announced.
 _LONG_SECONDS = 60.0
@@ -63,6 +64,7 @@ _LONG_SECONDS = 60.0
 @dry_run_flag
 @seed_option
 @jobs_option
+@worker_options
 @click.pass_context
 def select(
     context: click.Context,
@@ -111,16 +113,16 @@ def select(
     method.check(target)
     check_assessment(assess, semi_synthetic, target, by_default=False)
     check_output_paths([output, model, subset_search.journal], table)
-    from tamiz import open_source, save
+    from tamiz import open_table, save
     from tamiz.criteria.graph_relevance import GraphRelevance
     from tamiz.runtime import parallel
-    from tamiz.sources import split_dates
+    from tamiz.table import split_dates
 
     messenger: Messenger = context.obj
     subset_search.check_scoring(assess=bool(assess))
     with messenger.capture_messages(), parallel.thread_session(jobs):
         print_read_plan(messenger, table, target, kinds, weight, memory, group=group, time=time, header=header)
-        opened = open_source(
+        opened = open_table(
             table,
             target,
             kinds=kinds,
@@ -131,25 +133,25 @@ def select(
             memory=memory,
             header=header,
         )
-        source = split_dates(opened)
-        selector = method.make_selector(source.schema)
+        opened = split_dates(opened)
+        selector = method.make_selector(opened.schema)
         for part in selector.get_params(deep=False).values():
             if isinstance(part, GraphRelevance):
-                source = set_graph(part, source, None, messenger)
+                opened = set_graph(part, opened, None, messenger)
         if dry_run:
-            print_column_notes(messenger, source)
-            show_search_plan(selector.plan(source), as_json=as_json)
+            print_column_notes(messenger, opened)
+            show_search_plan(selector.plan(opened), as_json=as_json)
             return
         started = clock.perf_counter()
         interrupted = _fit_selector(
-            messenger, selector, source, announce=len(source.schema.used) >= method.min_planned_columns
+            messenger, selector, opened, announce=len(opened.schema.used) >= method.min_planned_columns
         )
         report = None
         if assess and not interrupted:
-            _announce_assessment(messenger, source, semi_synthetic, clock.perf_counter() - started)
-            report = _assess_selector(selector, source, subset_search.scoring, seed, semi_synthetic)
-    print_column_notes(messenger, source)
-    selected = [source.schema.names[j] for j in selector.get_support(indices=True).tolist()]
+            _announce_assessment(messenger, opened, semi_synthetic, clock.perf_counter() - started)
+            report = _assess_selector(selector, opened, subset_search.scoring, seed, semi_synthetic)
+    print_column_notes(messenger, opened)
+    selected = [opened.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         n = selector.n_evaluations_
         messenger.write_note(f"Interrupted after {n:,} evaluation{'s' * (n != 1)}; the best subset so far is returned.")
@@ -174,12 +176,12 @@ def select(
         context.exit(INTERRUPTED)
 
 
-def _fit_selector(messenger: Messenger, selector: Any, source: Any, *, announce: bool) -> bool:
+def _fit_selector(messenger: Messenger, selector: Any, table: Any, *, announce: bool) -> bool:
     """Fit the selector, after its plan with `announce`; return True where Ctrl-C ended a search after a subset was found."""
     try:
         if announce:
-            _announce_repetitions(messenger, selector.plan(source))
-        selector.fit(source)
+            _announce_repetitions(messenger, selector.plan(table))
+        selector.fit(table)
     except KeyboardInterrupt:
         if "support_" not in vars(selector):
             messenger.write_note("Interrupted before the selection was complete: no column is selected.")
@@ -194,12 +196,12 @@ def _announce_repetitions(messenger: Messenger, plan: RepetitionPlan) -> None:
         messenger.write_note(str(plan))
 
 
-def _announce_assessment(messenger: Messenger, source: Any, semi_synthetic: int, seconds: float) -> None:
+def _announce_assessment(messenger: Messenger, table: Any, semi_synthetic: int, seconds: float) -> None:
     """Write how often an assessment repeats a selection that took some seconds, if it is long."""
     from tamiz.assessment.nested_cv import count_selections
     from tamiz.search.runner import format_duration
 
-    n = count_selections(source, semi_synthetic)
+    n = count_selections(table, semi_synthetic)
     if n * seconds > _LONG_SECONDS:
         messenger.write_note(
             f"The assessment repeats the selection, which took {seconds:.2g} seconds, {n:,} times: {format_duration(n * seconds)} "
@@ -208,13 +210,13 @@ def _announce_assessment(messenger: Messenger, source: Any, semi_synthetic: int,
 
 
 def _assess_selector(
-    selector: Selector, source: Any, scoring: str | None, seed: int, semi_synthetic: int
+    selector: Selector, table: Any, scoring: str | None, seed: int, semi_synthetic: int
 ) -> SelectionReport | None:
     """Return the assessment of the selection; None where Ctrl-C interrupted it."""
     from tamiz import selection_report
 
     try:
-        return selection_report(selector, source, scoring=scoring, semi_synthetic=semi_synthetic, random_state=seed)
+        return selection_report(selector, table, scoring=scoring, semi_synthetic=semi_synthetic, random_state=seed)
     except KeyboardInterrupt:
         return None
 
@@ -231,16 +233,16 @@ def _write_selected_columns(
 ) -> None:
     """Write columns of the original table, with the rows where the target is missing."""
     from tamiz.runtime.user_warnings import capture_warnings
-    from tamiz.sources import split_dates
-    from tamiz.sources.factory import open_without_target
+    from tamiz.table import split_dates
+    from tamiz.table.factory import open_without_target
 
     dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
     with capture_warnings():
         # The same warnings were printed when the table was read for the search.
-        source = split_dates(open_without_target(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
+        opened = split_dates(open_without_target(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
     wanted = {*selected, *roles}
     write_table(
-        source.frame([j for j, name in enumerate(source.schema.names) if name in wanted]), output, escape=escape
+        opened.frame([j for j, name in enumerate(opened.schema.names) if name in wanted]), output, escape=escape
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.selection.selector import Selector
-    from tamiz.sources.schema import Schema
+    from tamiz.table.schema import Schema
 
 # The measures of `RedundancyFilter`, whose module would import numpy, and how a sentence calls the association of two numbers.
 MEASURES = {

@@ -26,6 +26,7 @@ from tamiz.cli.options import (
     require_target,
     seed_option,
     table_options,
+    worker_options,
 )
 from tamiz.cli.search_options import SubsetSearch, search_options
 from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
@@ -36,7 +37,7 @@ from tamiz.runtime.registry import Entry
 if TYPE_CHECKING:
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.report import Result
-    from tamiz.sources.base import Source
+    from tamiz.table.base import Table
 
 # The title of a report ends with this text, within this number of bytes of the page.
 _TITLE_END, _TITLE_BYTES = " · tamiz</title>".encode(), 4096
@@ -101,6 +102,7 @@ _json_option = click.option(
 @dry_run_flag
 @seed_option
 @jobs_option
+@worker_options
 @click.pass_context
 def study(
     context: click.Context,
@@ -155,14 +157,14 @@ def study(
         print_read_plan(messenger, table, target, **of_table, group=group, time=shared_options["time"])
         of_table["weights"] = shared_options["weights"]
         if dry_run:
-            from tamiz import open_source
+            from tamiz import open_table
             from tamiz.runtime import parallel
-            from tamiz.sources import split_dates
+            from tamiz.table import split_dates
 
             with parallel.thread_session(jobs):
-                source = split_dates(open_source(table, target, groups=group, time=shared_options["time"], **of_table))
+                opened = split_dates(open_table(table, target, groups=group, time=shared_options["time"], **of_table))
                 _show_study_plan(
-                    source,
+                    opened,
                     subset_search,
                     shared_options["missing"],
                     seed,
@@ -243,7 +245,7 @@ def report(result: Path, output: Path | None) -> None:
 
 
 def _show_study_plan(
-    source: Source,
+    table: Table,
     subset_search: SubsetSearch,
     missing: MissingRule,
     seed: int,
@@ -263,7 +265,7 @@ def _show_study_plan(
     from tamiz.method_lookup import choose_merit_and_search
 
     n_maps = len(maps or [one for one in list_map_methods() if one.variant.is_default])
-    schema = source.schema
+    schema = table.schema
     searched = schema.target is not None or not subset_search.needs_target
     n_drawn = min(schema.n_rows, MAX_POINTS if n_points is None else n_points)
     budget = Budget(subset_search.max_seconds)
@@ -294,7 +296,7 @@ def _show_study_plan(
     )
     if searched and (asked or not assessed):
         # The default merit depends on the kind of the target, so on the schema.
-        show_text(str(subset_search.make_selector(missing, seed, schema).plan(source)))
+        show_text(str(subset_search.make_selector(missing, seed, schema).plan(table)))
 
 
 def _default_report_path(table: Path) -> Path:

@@ -25,10 +25,10 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.sources.feature_checks import mixed_table_tags, record_features
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
+from tamiz.table.feature_checks import mixed_table_tags, record_features
 
 LABEL_ASSIGNMENTS = ("kmeans", "cluster_qr")
 
@@ -121,7 +121,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source, default=None
+        X : array, data frame, sparse matrix or Table, default=None
             Any input that the graph's builder accepts. With a built Graph or an embedding, the rows that it was built from, or
             None.
         y : array of shape (n_samples,), default=None

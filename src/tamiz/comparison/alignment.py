@@ -18,8 +18,8 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.in_memory import from_array_api
 from tamiz.statistics.base import Floats
+from tamiz.table.in_memory import from_array_api
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

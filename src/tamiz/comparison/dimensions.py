@@ -89,7 +89,7 @@ def stress_by_dimensions(
 
     Parameters
     ----------
-    X : array, data frame or Source
+    X : array, data frame or Table
         Input of the estimator: rows, or their dissimilarities or similarities.
     dimensions : list of int, default=range(1, 7)
     estimator : MDS, default=None

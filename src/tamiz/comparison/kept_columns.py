@@ -26,14 +26,14 @@ from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.size_search import SizeSearchCV
-from tamiz.sources.base import Source
-from tamiz.sources.date_parts import expand_dates
-from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
-from tamiz.sources.factory import as_source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, select_rows, without_target
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.table.base import Table
+from tamiz.table.date_parts import expand_dates
+from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
+from tamiz.table.factory import as_table
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns, select_rows, without_target
 
 # Maps are fitted on all rows up to these numbers, and on a sample beyond; the second is for methods of quadratic cost.
 _MAX_MAPPED_ROWS, _MAX_QUADRATIC_ROWS = 20_000, 2_000
@@ -75,10 +75,10 @@ def columns_to_drop(
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame or Source
-        Groups and times of the rows are those of a source: `columns_to_drop(open_source(frame, target=..., groups=...))`.
+    X : array, sparse matrix, data frame or Table
+        Groups and times of the rows are those of a table: `columns_to_drop(open_table(frame, target=..., groups=...))`.
     y : array of shape (n_samples,), default=None
-        The target; without it, and without a target of the source, only maps are evaluated. Rows without a target are left out.
+        The target; without it, and without a target of the table, only maps are evaluated. Rows without a target are left out.
     ranking : RankSelector, criterion, str or list of columns, default=None
         A criterion or its name, as in `RankSelector`. A RankSelector, fitted or not, contributes its criterion. None is the first
         criterion that is defined on the table: information gain where there is a target, the Laplacian score where there is none. A
@@ -147,13 +147,13 @@ def columns_to_drop(
     ('9 of 13 columns are enough', ('alcalinity_of_ash', 'proanthocyanins', 'nonflavanoid_phenols', 'ash'))
     """
     seed = int(random_state) if isinstance(random_state, Integral) else int(make_rng(random_state).integers(2**31))
-    source = as_source(X, y)
-    schema = source.schema
+    table = as_table(X, y)
+    schema = table.schema
     if schema.target is None and estimator is not None:
         raise DataError("The score of an estimator requires y to be passed, but the target y is None.")
     if schema.weight is not None:
         raise DataError(
-            f"Map quality is not defined for weighted rows, and the source has the weights {schema.weight!r}; open it without "
+            f"Map quality is not defined for weighted rows, and the table has the weights {schema.weight!r}; open it without "
             "weight."
         )
     selector = _make_selector(ranking, schema)
@@ -161,13 +161,13 @@ def columns_to_drop(
     reducer = _check_reducer(reducer, metric)
     with parallel.thread_session():
         if schema.target is None:
-            fitted, score = selector.fit(source), None
+            fitted, score = selector.fit(table), None
         else:
-            fitted, score = _score(source, selector, estimator, scoring, sizes, cv, seed)
+            fitted, score = _score(table, selector, estimator, scoring, sizes, cv, seed)
         ranked = fitted.ranking_[: len(schema.used)]
-        measures, n_mapped, n_compared = _measure_maps(source, ranked, reducer, sizes, metric, seed)
+        measures, n_mapped, n_compared = _measure_maps(table, ranked, reducer, sizes, metric, seed)
         duplicates = find_duplicate_columns(
-            source, compute_fingerprints(source, rows=False, distinct_values=False).columns
+            table, compute_fingerprints(table, rows=False, distinct_values=False).columns
         )
     names = schema.names
     fixed = isinstance(fitted.relevance_, _FixedOrder)
@@ -198,10 +198,10 @@ class _FoldRanking(RankSelector):
     def _tie_warnings(self, schema: Schema) -> list[Verdict]:  # noqa: ARG002
         return []
 
-    def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+    def _supports_by_size(self, table: Table, sizes: Sequence[int] | None) -> dict[int, Masks]:
         assert sizes is not None
-        n_used = len(source.schema.used)
-        found = super()._supports_by_size(source, sorted({min(size, n_used) for size in sizes}))
+        n_used = len(table.schema.used)
+        found = super()._supports_by_size(table, sorted({min(size, n_used) for size in sizes}))
         return {size: found[min(size, n_used)] for size in sizes}
 
 
@@ -213,9 +213,9 @@ class _FixedOrder(RowRelevance):
     def __init__(self, order: tuple[int, ...]) -> None:
         self.order = order
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the columns."""
-        scores = np.zeros(source.schema.n_columns)
+        scores = np.zeros(table.schema.n_columns)
         scores[list(self.order)] = np.arange(len(self.order), 0, -1)
         return scores
 
@@ -282,10 +282,10 @@ def _check_reducer(reducer: Reducer | None, metric: str) -> Reducer:
 
 
 def _score(
-    source: Source, selector: RankSelector, estimator: Any, scoring: Any, sizes: list[int], cv: Any, seed: int
+    table: Table, selector: RankSelector, estimator: Any, scoring: Any, sizes: list[int], cv: Any, seed: int
 ) -> tuple[RankSelector, ScoreCurve]:
     """Return the selector fitted on all rows, and the score by the number of columns."""
-    schema = source.schema
+    schema = table.schema
     if estimator is None:
         estimator = "logistic" if schema.has_classes else "ridge"
     # An iterator of folds would be empty when it is read for the second time.
@@ -294,11 +294,11 @@ def _score(
     if scoring is None:
         # The folds do not depend on the score.
         with capture_warnings():
-            task = search.make_evaluator(source).task
+            task = search.make_evaluator(table).task
         scoring = _default_scoring(task, resolve_model(estimator, schema).supports_roc_auc)
         search.set_params(scoring=scoring)
-    search.fit(source)
-    evaluator = search.make_evaluator(source)
+    search.fit(table)
+    evaluator = search.make_evaluator(table)
     folds = evaluator.task.folds
     if len(folds) < 2:
         raise ValueError(f"cv must have at least 2 folds for standard errors, got {len(folds)}.")
@@ -309,7 +309,7 @@ def _score(
         name=f"{_SCORE_LABELS[scoring]} of {evaluator.task.label}" if scoring in _SCORE_LABELS else search.score_name_,
         negligible_loss=_NEGLIGIBLE_LOSS if scoring in _SCORE_LABELS else 0.0,
         folds_description=folds.description or f"{len(folds)} folds",
-        n_samples=evaluator.task.source.schema.n_rows,
+        n_samples=evaluator.task.table.schema.n_rows,
         fold_scores=fold_scores,
         baseline_fold_scores=evaluator.fold_scores(empty)[0],
         variance_factor=folds.variance_factor,
@@ -329,26 +329,26 @@ def _default_scoring(task: CVTask, supports_roc_auc: Callable[[int], bool]) -> s
 
 
 def _measure_maps(
-    source: Source, ranked: NDArray[np.intp], reducer: Reducer, sizes: list[int], metric: str, seed: int
+    table: Table, ranked: NDArray[np.intp], reducer: Reducer, sizes: list[int], metric: str, seed: int
 ) -> tuple[Floats, int, int]:
     """Return the measures of the maps, of shape (4, n_numbers), and the numbers of mapped and of compared rows.
 
     The measures are trustworthiness and its error, stress and its error.
     """
     rng = np.random.default_rng(seed)
-    table, n = without_target(source), source.schema.n_rows
+    rows_only, n = without_target(table), table.schema.n_rows
     if n < 3:
         raise DataError(f"X has {n} rows; a map has neighbours from 3 rows on.")
     max_rows = _MAX_QUADRATIC_ROWS if reducer.quadratic_cost else _MAX_MAPPED_ROWS
     if n > max_rows:
-        table, n = select_rows(table, np.sort(rng.choice(n, max_rows, replace=False))), max_rows
+        rows_only, n = select_rows(rows_only, np.sort(rng.choice(n, max_rows, replace=False))), max_rows
     n_compared = n if n <= _MAX_EXACT_ROWS else _N_COMPARED
     measures = np.full((4, len(sizes)), np.nan)
     whole: list[Verdict] = []
     others: list[Verdict] = []
     # All columns first: what is wrong with the table is reported of the table.
     for at in progress.track_progress("Maps", range(len(sizes))[::-1], len(sizes)):
-        kept = table if sizes[at] == len(ranked) else select_columns(table, ranked[: sizes[at]].tolist())
+        kept = rows_only if sizes[at] == len(ranked) else select_columns(rows_only, ranked[: sizes[at]].tolist())
         label = f"Map of {sizes[at]:,} column{'s' * (sizes[at] > 1)}"
         with capture_warnings() as captured:
             try:
@@ -358,7 +358,7 @@ def _measure_maps(
             # A map that is one point has no distances.
             if (embedding != embedding[0]).any():
                 found = quality(
-                    table,
+                    rows_only,
                     embedding,
                     metric=metric,
                     n_neighbors=min(_N_NEIGHBORS, (n - 1) // 2),
@@ -368,9 +368,9 @@ def _measure_maps(
                 trust, stress = found["trustworthiness"], found["kruskal_stress"]
                 measures[:, at] = trust.value, trust.error, stress.value, stress.error
         # The ranking has reported the excluded columns of the table.
-        known = {*table.schema.excluded_column_notes, *kept.schema.excluded_column_notes, *whole}
+        known = {*rows_only.schema.excluded_column_notes, *kept.schema.excluded_column_notes, *whole}
         new = [one for one in captured if one not in known]
-        if kept is table:
+        if kept is rows_only:
             whole = list(dict.fromkeys(new))
         else:
             others += [one.with_sentence(f"{label}: {one}") for one in new if not isinstance(one, ImputationNote)]
@@ -379,7 +379,7 @@ def _measure_maps(
     return measures, n, n_compared
 
 
-def _fit_map(reducer: Reducer, kept: Source) -> NDArray[Any]:
+def _fit_map(reducer: Reducer, kept: Table) -> NDArray[Any]:
     """Return the coordinates of a map, with at most as many coordinates as the columns have as numbers."""
     fresh = clone(reducer)
     n_components = fresh.get_params(deep=False).get("n_components")

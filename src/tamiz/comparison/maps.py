@@ -28,9 +28,9 @@ from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
-from tamiz.sources.in_memory import to_raw_column
-from tamiz.sources.kinds import encode_target
 from tamiz.statistics.base import Floats
+from tamiz.table.in_memory import to_raw_column
+from tamiz.table.kinds import encode_target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -194,8 +194,8 @@ def compare_maps(
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
-        The rows. The target of a Source is not used.
+    X : array, data frame, sparse matrix or Table
+        The rows. The target of a Table is not used.
     reducers : dict of str to estimator, or list of estimators and names
         Unfitted maps, which are cloned: of tamiz, or any with `fit_transform(X)`. A name, such as "pca", is a map of
         `tamiz.reduction` with default parameters.

@@ -22,10 +22,10 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.factory import open_source
-from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.factory import open_table
+from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def stress_test(
 
     Parameters
     ----------
-    X : array, data frame or Source
+    X : array, data frame or Table
         Input of the estimator: rows, or their dissimilarities or similarities.
     estimator : MDS, default=None
         An unfitted estimator; None is `MDS()`.
@@ -219,10 +219,8 @@ class ColumnwisePermutation(StressPermutation):
                 f"permute='columns' needs the rows of a table, and dissimilarity={estimator.dissimilarity!r} reads pairs; "
                 "use permute='pairs'."
             )
-        self._column_kinds = (
-            {column.name: column.kind for column in X.schema.columns} if isinstance(X, Source) else None
-        )
-        table = X.frame() if isinstance(X, Source) else X
+        self._column_kinds = {column.name: column.kind for column in X.schema.columns} if isinstance(X, Table) else None
+        table = X.frame() if isinstance(X, Table) else X
         if sparse.issparse(table):
             raise TypeError(
                 "permute='columns' does not support sparse matrices; pass X.toarray(), or use permute='pairs'."
@@ -232,9 +230,9 @@ class ColumnwisePermutation(StressPermutation):
         self.n_samples = len(self._array) if self._frame is None else len(self._frame)
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """Return the table with every column permuted, in the input type: an array, a data frame or a Source."""
+        """Return the table with every column permuted, in the input type: an array, a data frame or a Table."""
         permuted = rng.permuted(self._array, axis=0) if self._frame is None else self._permute_frame(self._frame, rng)
-        return permuted if self._column_kinds is None else open_source(permuted, kinds=self._column_kinds)
+        return permuted if self._column_kinds is None else open_table(permuted, kinds=self._column_kinds)
 
     def _permute_frame(self, frame: nw.DataFrame[Any], rng: np.random.Generator) -> Any:
         columns = {name: frame[:, j][rng.permutation(len(frame))] for j, name in enumerate(frame.columns)}
@@ -246,7 +244,7 @@ class PairwisePermutation(StressPermutation):
 
     Parameters
     ----------
-    X : array, data frame or Source
+    X : array, data frame or Table
     estimator : BaseEstimator
     weights : array-like of shape (n_samples, n_samples) or None
     """

@@ -111,8 +111,8 @@ def parameter_sweep(
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
-        The rows. The target of a Source is not used.
+    X : array, data frame, sparse matrix or Table
+        The rows. The target of a Table is not used.
     reducer : estimator
         An unfitted map: of tamiz, or any with `fit_transform(X)`.
     parameters : dict of str to list

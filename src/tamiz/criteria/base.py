@@ -16,12 +16,12 @@ from sklearn.base import BaseEstimator, clone
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.independence import ColumnTests
 from tamiz.subsets.evaluator import Evaluator
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget
@@ -120,12 +120,12 @@ class Relevance(Criterion):
             return None
         return self
 
-    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[Verdict]:  # noqa: ARG002 - most have none
+    def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]:  # noqa: ARG002 - most have none
         """Return warnings on columns that are selected by their scores.
 
         Parameters
         ----------
-        tables : sequence of Source
+        tables : sequence of Table
             The table, once with each output of the target.
         columns : sequence of int
             The selected columns.
@@ -178,21 +178,21 @@ class RowRelevance(Relevance):
     """
 
     @abstractmethod
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return a finite score for every column of the table, 0 for columns that are not used."""
 
-    def score_with_std(self, source: Source) -> tuple[Floats, Floats | None]:
+    def score_with_std(self, table: Table) -> tuple[Floats, Floats | None]:
         """Return the scores and, of scores that are means over random draws, the standard deviations of what is averaged."""
-        return self.score(source), None
+        return self.score(table), None
 
-    def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
+    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
         """Return a function that scores the table's columns under other row weights.
 
         None where nothing is faster than another call of `score`, or where `n_weightings` calls would take minutes.
         """
         return None
 
-    def make_shadow_scorer(self, source: Source) -> ShadowScorer | None:  # noqa: ARG002 - most have none
+    def make_shadow_scorer(self, table: Table) -> ShadowScorer | None:  # noqa: ARG002 - most have none
         """Return a function that scores columns beside permuted copies of columns, with new random draws at each call.
 
         None where nothing is faster than a call of `score` on a table with the copies.
@@ -301,12 +301,12 @@ class Merit(Criterion):
         return False
 
     @abstractmethod
-    def bind(self, source: Source, rng: np.random.Generator) -> Evaluator:
+    def bind(self, table: Table, rng: np.random.Generator) -> Evaluator:
         """Return the evaluator of the merit for one table.
 
         Parameters
         ----------
-        source : Source
+        table : Table
         rng : Generator
             For what is drawn once for all sets, such as folds.
 
@@ -326,7 +326,7 @@ class MultiOutputMerit(Merit):
         return True
 
     @abstractmethod
-    def bind(self, source: Source, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
+    def bind(self, table: Table, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
         """Return the evaluator of the merit for one table, with `outputs` in place of its target where there are any."""
 
 

@@ -18,12 +18,12 @@ from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.schema import Schema
 
 Convention = Literal["hall", "weka"]
 # A merit above 1 by more than this is not due to rounding.
@@ -119,23 +119,23 @@ class CFS(Merit):
         association = self.association or SymmetricUncertainty(missing=self.missing, discretization=rule)
         return WekaUncertainty(association) if self.convention == "weka" else association
 
-    def bind(self, source: Source, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - nothing is drawn
+    def bind(self, table: Table, rng: np.random.Generator) -> Evaluator:  # noqa: ARG002 - nothing is drawn
         """Return the evaluator for one table."""
-        schema = source.schema
+        schema = table.schema
         self.check(schema)
-        return _CFSEvaluator(source, self._choose_association(schema))
+        return _CFSEvaluator(table, self._choose_association(schema))
 
 
 class _CFSEvaluator(Evaluator):
     """Merits from sums of associations; their bits depend only on the set (`SetSums`)."""
 
-    def __init__(self, source: Source, association: Association) -> None:
-        n_columns, used = source.schema.n_columns, source.schema.used
-        associations = association.pairwise(weight_groups_equally(source).reduce, source.schema)
+    def __init__(self, table: Table, association: Association) -> None:
+        n_columns, used = table.schema.n_columns, table.schema.used
+        associations = association.pairwise(weight_groups_equally(table).reduce, table.schema)
         target = np.zeros(n_columns)
         target[used] = associations.associations(used, np.full(len(used), n_columns))
         self._sums = SetSums(target, AssociationMatrix(associations, n_columns, used))
-        self._source = source
+        self._table = table
         self._association = association.association if isinstance(association, WekaUncertainty) else association
 
     def evaluate(self, candidates: Candidates) -> Floats:
@@ -157,12 +157,12 @@ class _CFSEvaluator(Evaluator):
     def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:
         """Return warnings on columns without association with the target, and on those of many values that have it by chance."""
         unrelated = np.flatnonzero(free & (self._sums.relevances == 0)).tolist()
-        found = uninformative_warnings("CFS", mask, unrelated, self._source.schema)
+        found = uninformative_warnings("CFS", mask, unrelated, self._table.schema)
         if not isinstance(self._association, EntropyRelevance):
             return found
-        counts = self._association.count_classes([self._source], np.flatnonzero(mask).tolist())
+        counts = self._association.count_classes([self._table], np.flatnonzero(mask).tolist())
         remedy = "search by a merit with correction='chance' (--merit jmi --correction chance)"
-        return found + chance_level_warnings("CFS", counts, self._source.schema.names, remedy)
+        return found + chance_level_warnings("CFS", counts, self._table.schema.names, remedy)
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
         """Return c and A of merit = c'x / sqrt(x'Ax), None where their sums are not exact."""

@@ -16,8 +16,8 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.schema import Schema
 
 InformationCorrection = Literal["none", "chance"]
 INFORMATION_CORRECTIONS: tuple[InformationCorrection, ...] = ("none", "chance")

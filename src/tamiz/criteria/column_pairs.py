@@ -15,10 +15,11 @@ from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.kernels.contingency import LEFT_OUT, add_pair_weights, bin_values, symmetric_uncertainty
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
-from tamiz.sources.base import Source
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Codes, Floats, is_missing
+from tamiz.statistics.cross_products import CommonRows
 from tamiz.statistics.cuts import SortedColumn
+from tamiz.table.base import Table
+from tamiz.table.views import weights_or_ones
 
 # Intervals of a numeric column: at most ten, and so few that a cell of the contingency table of two columns has five rows. Below so
 # many rows per cell, the uncertainty of two columns is corrected for chance.
@@ -31,18 +32,15 @@ _TILE = 2**18
 MIN_COMMON_ROWS = 10
 
 
-def count_common_rows(source: Source, columns: Sequence[int]) -> NDArray[np.int64]:
+def count_common_rows(table: Table, columns: Sequence[int]) -> NDArray[np.int64]:
     """Return the number of rows in which both of two columns have a value, of shape (n_columns, n_columns)."""
-    schema = source.schema
+    schema = table.schema
     counts = np.full((len(columns), len(columns)), schema.n_rows)
     incomplete = [k for k, j in enumerate(columns) if schema.columns[j].n_missing]
     read = [columns[k] for k in incomplete]
-    common = np.zeros((len(read), len(read)), dtype=np.int64)
-    for block in source.blocks(read) if read else ():
-        # Sums of so few ones are exact in float32.
-        for part in block.split_rows(max(_TILE // len(read), 256)):
-            present = np.array([~is_missing(part.values[j]) for j in read], dtype=np.float32)
-            common += (present @ present.T).astype(np.int64)
+    if not read:
+        return counts
+    common = table.reduce(CommonRows(read))[0].counts
     counts[incomplete] = common.diagonal()[:, None]
     counts[:, incomplete] = np.minimum(counts[:, incomplete], common.diagonal())
     counts[np.ix_(incomplete, incomplete)] = common
@@ -61,49 +59,49 @@ def _n_intervals(n_rows: float) -> int:
     return min(_MAX_BINS, max(_MIN_BINS, math.isqrt(int(n_rows) // _MIN_ROWS_PER_CELL)))
 
 
-def target_uncertainties(source: Source, missing: MissingRule = "distribute") -> Floats:
+def target_uncertainties(table: Table, missing: MissingRule = "distribute") -> Floats:
     """Return the symmetric uncertainty of every column with the target, 0 without a target."""
-    schema = source.schema
+    schema = table.schema
     relevance = None if schema.target is None else SymmetricUncertainty(missing=missing).adapt_to(schema)
     if relevance is None:
         return np.zeros(schema.n_columns)
-    return relevance.scores(gather_statistics([relevance], source.reduce, schema), schema)
+    return relevance.scores(gather_statistics([relevance], table.reduce, schema), schema)
 
 
 def pair_uncertainties(
-    source: Source, association: SymmetricUncertainty, first: NDArray[np.intp], second: NDArray[np.intp]
+    table: Table, association: SymmetricUncertainty, first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Floats:
     """Return the symmetric uncertainties of pairs of columns on the rows with both values; 0 for fewer than `MIN_COMMON_ROWS`.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     association : SymmetricUncertainty
         The measure.
     first, second : ndarray of shape (n_pairs,)
         Column numbers.
     """
-    pairs = association.pairwise(source.reduce, source.schema, complete=True)
+    pairs = association.pairwise(table.reduce, table.schema, complete=True)
     n_pairs = len(first)
     values = np.empty(n_pairs)
     for start in range(0, n_pairs, _TILE):
         here = slice(start, start + _TILE)
         values[here] = pairs.associations(first[here], second[here])
         progress.report_progress("Comparing columns", min(start + _TILE, n_pairs), n_pairs)
-    n_common = _common_rows_of_pairs(source, first, second)
-    return np.where(n_common < min(MIN_COMMON_ROWS, source.schema.n_rows), 0.0, values)
+    n_common = _common_rows_of_pairs(table, first, second)
+    return np.where(n_common < min(MIN_COMMON_ROWS, table.schema.n_rows), 0.0, values)
 
 
-def _common_rows_of_pairs(source: Source, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:
-    n = source.schema.n_columns
+def _common_rows_of_pairs(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:
+    n = table.schema.n_columns
     columns = np.flatnonzero(np.bincount(first, minlength=n) + np.bincount(second, minlength=n))
     position = np.zeros(n, dtype=np.intp)
     position[columns] = np.arange(len(columns))
-    return count_common_rows(source, columns.tolist())[position[first], position[second]]
+    return count_common_rows(table, columns.tolist())[position[first], position[second]]
 
 
 def recut_uncertainties(
-    source: Source,
+    table: Table,
     first: NDArray[np.intp],
     second: NDArray[np.intp],
     uncertainties: Floats,
@@ -114,15 +112,11 @@ def recut_uncertainties(
 
     Columns with other missing values are cut at other places, which lowers the uncertainty of copies.
     """
-    columns = source.schema.columns
+    columns = table.schema.columns
     is_incomplete = np.array([column.is_number and column.n_missing > 0 for column in columns])
     doubtful = np.flatnonzero((uncertainties >= threshold / 4) & (is_incomplete[first] | is_incomplete[second]))
-    values = {
-        j: np.concatenate([block.column(j) for block in source.blocks([j])])
-        for j in np.union1d(first[doubtful], second[doubtful]).tolist()
-    }
-    weight = weight_array(source)
-    weight = np.ones(source.schema.n_rows) if weight is None else weight
+    values = {j: table.column(j) for j in np.union1d(first[doubtful], second[doubtful]).tolist()}
+    weight = weights_or_ones(table)
 
     shuffled = make_rng(0).permutation(len(weight))
 
@@ -168,7 +162,7 @@ def _cut_evenly(values: Floats, weight: Floats) -> Codes:
 
 
 def chance_corrected_uncertainties(
-    source: Source,
+    table: Table,
     association: SymmetricUncertainty,
     first: NDArray[np.intp],
     second: NDArray[np.intp],
@@ -183,7 +177,7 @@ def chance_corrected_uncertainties(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     association : SymmetricUncertainty
         The measure of the values.
     first, second : ndarray of shape (n_pairs,)
@@ -191,24 +185,23 @@ def chance_corrected_uncertainties(
     uncertainties : ndarray of shape (n_pairs,)
     threshold : float
     """
-    rule, levels = association.discretization, source.schema.n_levels
+    rule, levels = association.discretization, table.schema.n_levels
     assert isinstance(rule, EqualFrequency)
-    sizes = np.full(source.schema.n_columns, rule.n_bins)
+    sizes = np.full(table.schema.n_columns, rule.n_bins)
     sizes[list(levels)] = list(levels.values())
-    schema = source.schema
+    schema = table.schema
     doubtful = np.flatnonzero(uncertainties >= threshold)
     a, b = first[doubtful], second[doubtful]
-    n_common = _common_rows_of_pairs(source, a, b) * (schema.n_effective / schema.n_rows)
+    n_common = _common_rows_of_pairs(table, a, b) * (schema.n_effective / schema.n_rows)
     doubtful = doubtful[sizes[a] * sizes[b] > n_common / _MIN_ROWS_PER_CELL]
     if not len(doubtful):
         return uncertainties
-    coder = ColumnCoder(rule, source.schema, with_target=False, caller="study")
-    coding = coder.gather_coding(source.reduce)
+    coder = ColumnCoder(rule, table.schema, with_target=False, caller="study")
+    coding = coder.gather_coding(table.reduce)
     codes: dict[int, Codes] = {}
     for j in np.union1d(first[doubtful], second[doubtful]).tolist():
-        codes[j] = np.concatenate([coding.encode(block, j) for block in source.blocks([j])]).astype(np.int32)
-    weight = weight_array(source)
-    weight = np.ones(source.schema.n_rows) if weight is None else weight
+        codes[j] = np.concatenate([coding.encode(block, j) for block in table.blocks([j])]).astype(np.int32)
+    weight = weights_or_ones(table)
     shuffled = make_rng(0).permutation(len(weight))
 
     def chance(pair: int) -> float:

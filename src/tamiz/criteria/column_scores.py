@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, gather_statistics
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import weight_groups_equally
 from tamiz.statistics.base import Floats
 from tamiz.statistics.independence import ColumnTests
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
 
 
 class ColumnScores(NamedTuple):
@@ -33,16 +33,16 @@ class ColumnScores(NamedTuple):
     per_output: Floats | None = None
 
 
-def score_columns(relevance: Relevance, source: Source) -> ColumnScores:
+def score_columns(relevance: Relevance, table: Table) -> ColumnScores:
     """Return the scores of the columns of a table."""
     if isinstance(relevance, RowRelevance):
-        return ColumnScores(*relevance.score_with_std(source))
+        return ColumnScores(*relevance.score_with_std(table))
     assert isinstance(relevance, StatisticRelevance)
-    cache = gather_statistics([relevance], weight_groups_equally(source).reduce, source.schema)
-    return ColumnScores(relevance.scores(cache, source.schema), tests=relevance.column_tests(cache, source.schema))
+    cache = gather_statistics([relevance], weight_groups_equally(table).reduce, table.schema)
+    return ColumnScores(relevance.scores(cache, table.schema), tests=relevance.column_tests(cache, table.schema))
 
 
-def score_rows(relevance: Relevance, rows: Source) -> Floats:
+def score_rows(relevance: Relevance, rows: Table) -> Floats:
     """Return the scores of the columns from rows that count by their own weights, whatever their groups."""
     if isinstance(relevance, RowRelevance):
         return relevance.score(rows)
@@ -50,7 +50,7 @@ def score_rows(relevance: Relevance, rows: Source) -> Floats:
     return relevance.scores(gather_statistics([relevance], rows.reduce, rows.schema), rows.schema)
 
 
-def score_outputs(relevance: Relevance, *tables: Source) -> ColumnScores:
+def score_outputs(relevance: Relevance, *tables: Table) -> ColumnScores:
     """Return the combined scores and tests of a table, which is passed once with each column of a target as its target."""
     assert isinstance(relevance, StatisticRelevance)
     found = [score_columns(relevance, table) for table in tables]

@@ -16,11 +16,11 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import Variation, as_row_major, rescale_columns
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
-from tamiz.sources.base import Source
-from tamiz.sources.sparse import find_sparse_matrix
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
+from tamiz.table.base import Table
+from tamiz.table.sparse import find_sparse_matrix
+from tamiz.table.views import weight_array
 
 # Values of a block of columns that is gathered into one matrix, where the table itself is not stored as a matrix.
 _BLOCK_VALUES = 2**23
@@ -51,14 +51,14 @@ def robust_variation(graph: Graph, rows: Any, row_weight: Floats | None = None) 
     return Variation(within, total, found.constant)
 
 
-def column_variation(source: Source, graph: Graph, reader: str) -> Variation:
-    """Return the variation of every source column, computed in blocks of columns; `reader` is named in a note on missing values."""
-    schema, row_weight = source.schema, weight_array(source)
-    if (matrix := find_sparse_matrix(source)) is not None:
+def column_variation(table: Table, graph: Graph, reader: str) -> Variation:
+    """Return the variation of every column, computed in blocks of columns; `reader` is named in a note on missing values."""
+    schema, row_weight = table.schema, weight_array(table)
+    if (matrix := find_sparse_matrix(table)) is not None:
         return robust_variation(graph, as_row_major(matrix), row_weight)
     within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
     constant = np.ones(schema.n_columns, dtype=bool)
-    for owners, rows in column_blocks(source, row_weight, reader):
+    for owners, rows in column_blocks(table, row_weight, reader):
         found = robust_variation(graph, rows, row_weight)
         np.add.at(within, owners, found.along_edges)
         np.add.at(total, owners, found.total)
@@ -66,15 +66,15 @@ def column_variation(source: Source, graph: Graph, reader: str) -> Variation:
     return Variation(within, total, constant)
 
 
-def column_blocks(source: Source, weight: Floats | None, reader: str) -> Iterator[tuple[NDArray[np.intp], Floats]]:
-    """Yield blocks of mean-imputed columns, each with the source columns that they belong to."""
-    schema = source.schema
+def column_blocks(table: Table, weight: Floats | None, reader: str) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+    """Yield blocks of mean-imputed columns, each with the columns of the table that they belong to."""
+    schema = table.schema
     n_missing = schema.n_missing
     if n_missing:
         values = "missing value counts" if n_missing == 1 else "missing values count"
         text = f"{reader}: {n_missing:,} {values} as the mean of the column."
         warn_user([ImputationNote(text, _READERS[reader])])
-    blocks = list(source.blocks())
+    blocks = list(table.blocks())
     if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:
         yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)
         return
@@ -83,11 +83,11 @@ def column_blocks(source: Source, weight: Floats | None, reader: str) -> Iterato
         columns = schema.numeric[start:stop]
         yield (
             np.array(columns, dtype=np.intp),
-            _impute_means([block.matrix(columns) for block in source.blocks(columns)], weight),
+            _impute_means([block.matrix(columns) for block in table.blocks(columns)], weight),
         )
     for j, n_levels in schema.n_levels.items():
         level = (LevelIndicators(j, n_levels),)
-        rows = _impute_means([design_matrix(block, (), level) for block in source.blocks([j])], weight)
+        rows = _impute_means([design_matrix(block, (), level) for block in table.blocks([j])], weight)
         # The mean of an indicator is the share of the level; mean imputation does not change it.
         share = np.average(rows, axis=0, weights=weight)
         yield np.full(n_levels, j), rows / np.sqrt(np.where(share > 0, share, 1.0))

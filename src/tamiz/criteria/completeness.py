@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
+from tamiz.table.schema import Schema
 
 
 class Completeness(StatisticRelevance):

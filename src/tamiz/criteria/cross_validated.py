@@ -13,10 +13,10 @@ from tamiz.exceptions import DataError
 from tamiz.models.estimators import is_plain_sklearn, is_unsupervised
 from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.models.named_models import Model, resolve_model
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import without_target
 from tamiz.subsets.evaluator import Evaluator
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import without_target
 
 
 class CrossValidated(MultiOutputMerit):
@@ -155,23 +155,23 @@ class CrossValidated(MultiOutputMerit):
         """Whether the estimator predicts a target."""
         return self.reads_target
 
-    def bind(self, source: Source, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
+    def bind(self, table: Table, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
         """Return the evaluator for the rows of one table, with `outputs` in place of its target where there are any."""
         from tamiz.models.evaluator import WrapperEvaluator
         from tamiz.models.refits import choose_backend
         from tamiz.models.task import make_task
 
-        schema = source.schema
+        schema = table.schema
         if not self.reads_target:
-            source = without_target(source)
+            table = without_target(table)
         if outputs is None:
             self.check(schema)
         else:
-            outputs.check_rows(source)
-        model = self.model(source.schema if outputs is None else outputs.schema_with_target(source.schema))
-        task = make_task(model, source, outputs, cv=self.cv, scoring=self.scoring, seed=int(rng.integers(2**31)))
+            outputs.check_rows(table)
+        model = self.model(table.schema if outputs is None else outputs.schema_with_target(table.schema))
+        task = make_task(model, table, outputs, cv=self.cv, scoring=self.scoring, seed=int(rng.integers(2**31)))
         backend, method = choose_backend(task)
-        if source.infinite_digest and (task.is_encoded or not backend.can_refit_in_workers):
+        if table.infinite_digest and (task.is_encoded or not backend.can_refit_in_workers):
             raise DataError(
                 f"The table has infinite values, which {task.estimator_name} does not accept here. Replace them."
             )

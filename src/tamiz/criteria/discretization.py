@@ -10,13 +10,13 @@ import numpy as np
 
 from tamiz.criteria.base import GatherFunction, StatisticsCache
 from tamiz.exceptions import DataError
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.in_memory import is_frame
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import Coding
 from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.in_memory import is_frame
+from tamiz.table.schema import Schema
 
 __all__ = ["MDL", "ColumnCoder", "Discretization", "EqualFrequency", "EqualWidth", "cut_points"]
 
@@ -72,7 +72,7 @@ def cut_points(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_columns) or (n_samples,), Series, data frame or Source
+    X : array of shape (n_samples, n_columns) or (n_samples,), Series, data frame or Table
         A one-dimensional array or a Series is one column.
     y : array-like of shape (n_samples,), default=None
         Classes; MDL needs them.
@@ -110,13 +110,13 @@ def cut_points(
     >>> cut_points([1.0, 2.0, 3.0, 5.0], discretization=EqualWidth(2))
     {'x0': array([3.])}
     """
-    source = as_source(X if isinstance(X, Source) or is_frame(X) else _as_table(X), y, sample_weight)
+    table = as_table(X if isinstance(X, Table) or is_frame(X) else _as_table(X), y, sample_weight)
     rule = MDL() if discretization is None else discretization
     # The constructor checks the rule, and that there are classes where it needs them.
-    ColumnCoder(rule, source.schema, with_target=False, caller="cut_points")
-    cuts = CutPoints(source.schema.numeric, rule, source.schema.n_classes)
-    edges = source.reduce(cuts)[0].edges if cuts.columns else {}
-    return {source.schema.columns[j].name: values for j, values in edges.items()}
+    ColumnCoder(rule, table.schema, with_target=False, caller="cut_points")
+    cuts = CutPoints(table.schema.numeric, rule, table.schema.n_classes)
+    edges = table.reduce(cuts)[0].edges if cuts.columns else {}
+    return {table.schema.columns[j].name: values for j, values in edges.items()}
 
 
 def _as_table(X: Any) -> Any:

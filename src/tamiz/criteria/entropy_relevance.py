@@ -15,13 +15,13 @@ from tamiz.kernels.contingency import table_entropies
 from tamiz.runtime.parallel import n_threads
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, unweighted_sample
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.contingency import ContingencyTables
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns, unweighted_sample
 
 MissingRule = Literal["distribute", "category"]
 MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
@@ -87,21 +87,21 @@ class EntropyRelevance(StatisticRelevance):
         scores[schema.used] = self._score(*entropies.T)
         return scores
 
-    def selection_warnings(self, tables: Sequence[Source], columns: Sequence[int]) -> list[Verdict]:
+    def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]:
         """Return a warning on selected categories of many values whose information about the target is not above chance."""
         remedy = "select by the merit MIM with correction='chance' (tamiz select --merit mim --correction chance)"
         return chance_level_warnings(
             type(self).__name__, self.count_classes(tables, columns), tables[0].schema.names, remedy
         )
 
-    def count_classes(self, tables: Sequence[Source], columns: Sequence[int]) -> dict[int, list[Floats]]:
+    def count_classes(self, tables: Sequence[Table], columns: Sequence[int]) -> dict[int, list[Floats]]:
         """Return the rows of every value in every class of each output, of those of the columns that have many values.
 
         Rows with sampling weights count once each: chance depends on their number.
 
         Parameters
         ----------
-        tables : sequence of Source
+        tables : sequence of Table
             The table with each output of the target.
         columns : sequence of int
 

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.exceptions import DataError
-from tamiz.sources.factory import as_source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic, divide_or_zero
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
+from tamiz.table.factory import as_table
+from tamiz.table.schema import Schema
 
 
 class FisherScore(StatisticRelevance):
@@ -136,10 +136,8 @@ def fisher_score(X: ArrayLike, y: ArrayLike, *, sample_weight: ArrayLike | None 
     >>> fisher_score(X, y).round(2)
     array([ 1.62,  0.67, 16.06, 13.06])
     """
-    source = as_source(X, y, sample_weight)
+    table = as_table(X, y, sample_weight)
     score = FisherScore()
-    between, within = score._between_within_sums(
-        gather_statistics([score], source.reduce, source.schema), source.schema
-    )
+    between, within = score._between_within_sums(gather_statistics([score], table.reduce, table.schema), table.schema)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(between > 0, between / within, 0.0)

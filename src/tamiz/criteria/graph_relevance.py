@@ -13,8 +13,8 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
 
 
 class GraphRelevance(RowRelevance):
@@ -29,9 +29,9 @@ class GraphRelevance(RowRelevance):
         """Whether the graph is built from classes."""
         return isinstance(self.graph, GraphBuilder | Graph) and self.graph.needs_classes
 
-    def _build_graph(self, source: Source) -> Graph:
+    def _build_graph(self, table: Table) -> Graph:
         """Return the graph of the rows, built where it is not built yet."""
-        return resolve_builder(self.graph, source).build(source, fill_missing=True)
+        return resolve_builder(self.graph, table).build(table, fill_missing=True)
 
 
 @dataclass(frozen=True)

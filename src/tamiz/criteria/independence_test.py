@@ -11,7 +11,6 @@ from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.independence import (
@@ -26,6 +25,7 @@ from tamiz.statistics.moments import ClassMoments
 from tamiz.statistics.multiple_testing import adjust_p_values as adjust_p_values
 from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
 from tamiz.statistics.target_ranks import GroupRanks, TargetRanks
+from tamiz.table.schema import Schema
 
 TestFamily: TypeAlias = Literal["parametric", "welch", "rank"]
 ContingencyTest: TypeAlias = Literal["pearson", "likelihood_ratio"]

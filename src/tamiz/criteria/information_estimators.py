@@ -15,10 +15,10 @@ from tamiz.exceptions import DataError
 from tamiz.kernels import mutual_information as kernels
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.in_memory import column_loader, is_frame, to_numpy, to_raw_column
-from tamiz.sources.kinds import encode_target
-from tamiz.sources.raw_column import RawColumn
 from tamiz.statistics.base import Floats
+from tamiz.table.in_memory import column_loader, is_frame, to_numpy, to_raw_column
+from tamiz.table.kinds import encode_target
+from tamiz.table.raw_column import RawColumn
 
 Indices = NDArray[np.int64]
 

@@ -32,12 +32,12 @@ from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import Evaluator
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.schema import Schema
 
 # Candidates that are evaluated as one task.
 _TASK_CANDIDATES = 256
@@ -130,25 +130,25 @@ class InformationMerit(MultiOutputMerit):
 
     def bind(
         self,
-        source: Source,
+        table: Table,
         rng: np.random.Generator,  # noqa: ARG002 - nothing is drawn
         outputs: MultiOutputTarget | None = None,
     ) -> Evaluator:
         """Return the evaluator for one table, with `outputs` in place of its target where there are any."""
-        tables = [source] if outputs is None else outputs.single_output_tables(source)
-        for table in tables:
-            self.check(table.schema)
-        pairs = self._pair_terms([weight_groups_equally(table) for table in tables])
-        matrix = AssociationMatrix(pairs, source.schema.n_columns, source.schema.used, pairs.bound)
+        tables = [table] if outputs is None else outputs.single_output_tables(table)
+        for one in tables:
+            self.check(one.schema)
+        pairs = self._pair_terms([weight_groups_equally(one) for one in tables])
+        matrix = AssociationMatrix(pairs, table.schema.n_columns, table.schema.used, pairs.bound)
         evaluator = self._make_evaluator(pairs.relevances, matrix)
         evaluator.outputs = outputs
-        evaluator.information, evaluator.schema = pairs.information, source.schema
+        evaluator.information, evaluator.schema = pairs.information, table.schema
         if self.uses_counts and self.correction == "none":
             measure = InformationGain(missing=self.missing, discretization=self._rule(tables[0].schema))
             evaluator.count_classes = partial(measure.count_classes, tables)
         return evaluator
 
-    def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
+    def _pair_terms(self, tables: Sequence[Table]) -> PairTerms:
         """Return the relevances and the terms of pairs of a table, which is passed once with each output as its target."""
         conditional = self.uses_conditional
         coded = [

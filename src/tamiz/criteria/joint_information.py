@@ -15,10 +15,10 @@ from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.uncertainty import check_table_sizes
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
-from tamiz.runtime.validation import check_memory
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import CodedRows
+from tamiz.table.schema import Schema
+from tamiz.table.worker_tasks import map_code_columns, map_pairs
 
 _Bits: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]"
 _PairCounter: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
@@ -65,17 +65,12 @@ def read_coded_rows(coder: ColumnCoder, gather: GatherFunction, schema: Schema, 
     """
     coding = coder.gather_coding(gather)
     check_table_sizes(coding, schema, coding.sizes[schema.n_columns] if conditional else 1)
-    empty_rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
-    n_bits = sum(coding.sizes[c] + 1 for c in empty_rows.columns if coding.sizes[c] <= _MAX_BIT_VALUES)
+    rows = CodedRows((*map(int, schema.used), schema.n_columns), coding)
+    n_bits = sum(coding.sizes[c] + 1 for c in rows.columns if coding.sizes[c] <= _MAX_BIT_VALUES)
     # Two copies, in blocks and concatenated, and the bits.
-    check_memory(
-        schema.n_rows * (2.0 * empty_rows.row_bytes + n_bits / 8),
-        f"{schema.n_rows:,} coded rows of {len(schema.used):,} columns",
-        "Keep fewer columns first, with RankSelector.",
-    )
-    (rows,) = gather(empty_rows)
-    filled: CodedRows = rows
-    return filled
+    rows.work_bytes = 2.0 * rows.row_bytes + n_bits / 8
+    (rows,) = gather(rows)
+    return rows
 
 
 class JointInformation:
@@ -108,21 +103,21 @@ class JointInformation:
     def __init__(
         self, rows: CodedRows, *, distribute: bool, conditional: bool, correct: bool, sampled: bool = False
     ) -> None:
-        columns, codes = list(rows.columns[:-1]), rows.codes
+        columns, rules = list(rows.columns[:-1]), (distribute, conditional)
         n_columns, n_classes = rows.columns[-1], rows.coding.sizes[rows.columns[-1]]
-        self._distribute = distribute
-        self._weight = rows.weight
-        self._codes, labels = codes[:-1], codes[-1]
+        self._rows, self._rules = rows, rules
+        labels = rows.select([n_columns]).codes[0]
+        weight = np.asarray(rows.weight)
         sizes = np.array([rows.coding.sizes[c] for c in columns], dtype=np.int64)
         # The values of column c, missing last, have the rows [starts[c], starts[c + 1]) of the counts.
         self._starts = _bounds(sizes + 1)
-        tables = self._count_classes(labels, n_classes, rows.weight)
+        tables = _class_tables(rows)
         entropies = np.zeros((len(columns), 3))
         kernels.stacked_entropies(tables, self._starts, distribute, entropies)
         self.relevances = np.zeros(n_columns)
         self.relevances[columns] = entropies[:, 2]
         self.max_entropy = float(entropies[:, 0].max(initial=0.0))
-        shares = np.bincount(labels, rows.weight if len(rows.weight) else None, n_classes).astype(np.float64)
+        shares = np.bincount(labels, weight if len(weight) else None, n_classes).astype(np.float64)
         shares = shares[shares > 0] / shares.sum()
         self._target_entropy = float((shares * -np.log2(shares)).sum())
         self._position = np.zeros(n_columns, dtype=np.int64)
@@ -132,10 +127,10 @@ class JointInformation:
         self._counts = self._class_counts if conditional else tables.sum(axis=1, keepdims=True)
         self._class_weights = self._counts[: self._starts[1]].sum(axis=0) if len(columns) else np.zeros(1)
         self._sizes = sizes
-        self._by_bits = (sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
+        self._by_bits = (sizes <= _MAX_BIT_VALUES) & (len(weight) == 0)
         self._expected: ExpectedInformation | None = None
         if correct:
-            squares = self._count_classes(labels, n_classes, np.square(rows.weight))[:, :-1] if sampled else None
+            squares = _class_tables(rows, squared=True)[:, :-1] if sampled else None
             self._expected = ExpectedInformation(
                 self._class_counts, self._starts, conditional=conditional, class_squares=squares
             )
@@ -145,24 +140,7 @@ class JointInformation:
         """Return the weights of the values of a column in each class, without those of missing values if they are distributed."""
         c = self._position[column]
         counts: Floats = self._class_counts[self._starts[c] : self._starts[c + 1]]
-        return counts[:-1] if self._distribute else counts
-
-    def _count_classes(self, labels: NDArray[Any], n_classes: int, weight: Floats) -> Floats:
-        """Return the weights of the values of every column in every class; no row is in the last class, of missing values."""
-        tables = np.zeros((int(self._starts[-1]), n_classes + 1))
-        count = kernels.count_class_weights_8 if labels.dtype == np.uint8 else kernels.count_class_weights_16
-
-        def count_columns(span: tuple[int, int]) -> None:
-            for c in range(*span):
-                count(self._codes[c], labels, weight, tables[self._starts[c] : self._starts[c + 1]])
-
-        self._run(count_columns)
-        return tables
-
-    def _run(self, function: Any) -> None:
-        """Call a function with ranges of columns."""
-        n_columns, n_rows = self._codes.shape
-        parallel.run_blocks(function, parallel.block_ranges(n_columns, 1 + _BLOCK_ROWS // (1 + n_rows)))
+        return counts[:-1] if self._rules[0] else counts
 
     @cached_property
     def _bits(self) -> _Bits:
@@ -177,34 +155,43 @@ class JointInformation:
         first_rows = np.cumsum(class_rows) - class_rows
         positions[by_class] = np.arange(len(positions)) + np.repeat(64 * class_words[:-1] - first_rows, class_rows)
         words = np.zeros((int(value_words[-1]), int(class_words[-1])), dtype=np.uint64)
-        pack = kernels.pack_class_bits_8 if self._codes.dtype == np.uint8 else kernels.pack_class_bits_16
+        codes = self._rows.codes
+        pack = kernels.pack_class_bits_8 if codes.dtype == np.uint8 else kernels.pack_class_bits_16
 
         def pack_columns(span: tuple[int, int]) -> None:
             for c in range(*span):
                 if self._by_bits[c]:
-                    pack(self._codes[c], positions, words[value_words[c] : value_words[c + 1]])
+                    pack(codes[c], positions, words[value_words[c] : value_words[c + 1]])
 
-        self._run(pack_columns)
+        _run_columns(pack_columns, self._rows)
         return words, value_words, class_words
 
     def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
         """Return the information of pairs of columns of the schema."""
+        if self._rows.workers is None:
+            found = self.count_pairs(i, j)
+        else:
+            found = map_pairs(self._rows, partial(_count_pairs, *self._rules), i, j, (self._rows.columns[-1],))
+        if self._expected is not None:
+            found[:, :2] -= self._expected.of_pairs(self._position[i], self._position[j])
+        return PairInformation(
+            self.relevances[i] + self.relevances[j], found[:, 0], found[:, 1], found[:, 2] + self._target_entropy
+        )
+
+    def count_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> Floats:
+        """Return I(i; j), I(i; j | Y) and H(i, j | Y) of pairs, without a correction, of shape (n_pairs, 3)."""
         first, second = self._position[i], self._position[j]
         found = np.empty((len(first), 3))
         by_bits = self._by_bits[first] & self._by_bits[second]
         # The bits are made here, and not by several threads at once.
         for where, count in ((by_bits, partial(self._count_bits, self._bits)), (~by_bits, self._count_rows)):
             self._fill(found, np.flatnonzero(where), first, second, count)
-        if self._expected is not None:
-            found[:, :2] -= self._expected.of_pairs(first, second)
-        return PairInformation(
-            self.relevances[i] + self.relevances[j], found[:, 0], found[:, 1], found[:, 2] + self._target_entropy
-        )
+        return found
 
     def _fill(
         self, out: Floats, where: NDArray[Any], first: NDArray[Any], second: NDArray[Any], count: _PairCounter
     ) -> None:
-        size = 1 + _BLOCK_PAIR_ROWS // (1 + self._codes.shape[1])
+        size = 1 + _BLOCK_PAIR_ROWS // (1 + len(self._labels))
         parts = [where[start:stop] for start, stop in parallel.block_ranges(len(where), size)]
         for part, values in zip(parts, parallel.map_blocks(lambda p: count(first[p], second[p]), parts), strict=True):
             out[part] = values
@@ -212,17 +199,50 @@ class JointInformation:
     def _count_bits(self, bits: _Bits, first: NDArray[Any], second: NDArray[Any]) -> Floats:
         out = np.empty((len(first), 3))
         counts = self._counts, self._class_weights, self._starts
-        kernels.pair_information_by_bits(*bits, *counts, first, second, self._distribute, out)
+        kernels.pair_information_by_bits(*bits, *counts, first, second, self._rules[0], out)
         return out
 
     def _count_rows(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
         out = np.empty((len(first), 3))
-        rows = self._codes, self._labels, self._weight, self._class_weights, self._starts
+        codes = self._rows.codes[:-1]
+        rows = codes, self._labels, self._rows.weight, self._class_weights, self._starts
         count = kernels.pair_information_by_counting_8
-        if self._codes.dtype != np.uint8:
+        if codes.dtype != np.uint8:
             count = kernels.pair_information_by_counting_16
-        count(*rows, first, second, self._distribute, out)
+        count(*rows, first, second, self._rules[0], out)
         return out
+
+
+def _count_pairs(distribute: bool, conditional: bool, rows: CodedRows, i: NDArray[Any], j: NDArray[Any]) -> Floats:
+    return JointInformation(rows, distribute=distribute, conditional=conditional, correct=False).count_pairs(i, j)
+
+
+def _class_tables(rows: CodedRows, *, squared: bool = False) -> Floats:
+    """Return the weights of the values of every column, missing last, in every class, or the sums of their squares.
+
+    No row is in the last class, of missing values.
+    """
+    target = rows.columns[-1]
+    if rows.workers is not None:
+        return np.concatenate(map_code_columns(rows, partial(_class_tables, squared=squared), (target,)))
+    codes, labels, n_classes = rows.codes, rows.codes[-1], rows.coding.sizes[target]
+    weight = np.square(rows.weight) if squared else rows.weight
+    starts = _bounds(np.array([rows.coding.sizes[c] + 1 for c in rows.columns[:-1]], dtype=np.int64))
+    tables = np.zeros((int(starts[-1]), n_classes + 1))
+    count = kernels.count_class_weights_8 if labels.dtype == np.uint8 else kernels.count_class_weights_16
+
+    def count_columns(span: tuple[int, int]) -> None:
+        for c in range(*span):
+            count(codes[c], labels, weight, tables[starts[c] : starts[c + 1]])
+
+    _run_columns(count_columns, rows)
+    return tables
+
+
+def _run_columns(function: Any, rows: CodedRows) -> None:
+    """Call a function with ranges of columns, without the target."""
+    n_columns, n_rows = rows.codes.shape
+    parallel.run_blocks(function, parallel.block_ranges(n_columns - 1, 1 + _BLOCK_ROWS // (1 + n_rows)))
 
 
 class MeanInformation:
@@ -284,6 +304,8 @@ class MeanInformation:
 
 def _same_columns(a: CodedRows, b: CodedRows) -> bool:
     """Whether two tables have the same weights, and the same codes of all columns but the target."""
+    if a.workers is not None:
+        return a.coding.fingerprint[:-1] == b.coding.fingerprint[:-1] and np.array_equal(a.weight, b.weight)
     return np.array_equal(a.weight, b.weight) and np.array_equal(a.codes[:-1], b.codes[:-1])
 
 

@@ -14,10 +14,10 @@ from scipy.special import betainc, betaincinv, gammaln
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, count_common_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
-from tamiz.sources.views import positive_weight_rows, select_columns, select_rows, weight_array, without_target
 from tamiz.statistics.base import Codes, Floats, divide_or_zero, is_missing
+from tamiz.table.base import Table
+from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
+from tamiz.table.views import positive_weight_rows, select_columns, select_rows, weights_or_ones, without_target
 
 # The smallest association of redundant columns, of equivalent ones, and of those that are equal but for their scale or names.
 REDUNDANT, EQUIVALENT, COPY = 0.9, 0.99, 0.9999
@@ -114,23 +114,22 @@ def max_rows(n_columns: int) -> int:
     return max(_MAX_VALUES // max(n_columns, 1), _MIN_ROWS)
 
 
-def associate_columns(source: Source, columns: Sequence[int]) -> KindAssociations:
+def associate_columns(table: Table, columns: Sequence[int]) -> KindAssociations:
     """Return the associations of every pair of columns."""
     p = len(columns)
     check_memory(
-        _BYTES_PER_PAIR * p * p + _BYTES_PER_VALUE * p * min(source.schema.n_rows, max_rows(p)),
+        _BYTES_PER_PAIR * p * p + _BYTES_PER_VALUE * p * min(table.schema.n_rows, max_rows(p)),
         f"The associations of {p:,} columns with each other",
         "Keep fewer columns first, with RankSelector.",
     )
-    table = positive_weight_rows(without_target(source))
+    table = positive_weight_rows(without_target(table))
     if table.schema.n_rows > max_rows(p):
         table = select_rows(table, np.linspace(0, table.schema.n_rows - 1, max_rows(p)).astype(np.intp))
     schema = table.schema
     values, measures = np.zeros((p, p)), np.zeros((p, p), dtype=np.uint8)
     n_common = count_common_rows(table, columns)
     supported = n_common >= min(MIN_COMMON_ROWS, schema.n_rows)
-    weight = weight_array(table)
-    weight = np.ones(schema.n_rows) if weight is None else weight
+    weight = weights_or_ones(table)
     # Rows of a group may be one observation.
     n_independent = (
         schema.n_effective if table.groups is None else min(schema.n_effective, len(np.unique(table.groups)))
@@ -141,7 +140,7 @@ def associate_columns(source: Source, columns: Sequence[int]) -> KindAssociation
     numeric, nominal = np.flatnonzero(is_number), np.flatnonzero(~is_number)
     alpha = _CHANCE / max(p * (p - 1) // 2, 1)
     numbers, _ = read_numbers(table, [columns[k] for k in numeric.tolist()])
-    codes = _read_codes(table, [columns[k] for k in nominal.tolist()])
+    codes = [table.column(columns[k]) for k in nominal.tolist()]
     ranks = _ranks(numbers, weight)
     variety, levels = np.zeros((2, p))
     for k, one in zip([*numeric, *nominal], [*ranks.T, *codes], strict=True):
@@ -188,7 +187,7 @@ def _larger(plain: Floats, ranked: Floats, one: int, other: int) -> tuple[Floats
     return np.clip(np.maximum(plain, ranked), 0.0, 1.0), np.where(is_ranked, other, one).astype(np.uint8)
 
 
-def read_numbers(table: Source, columns: list[int]) -> tuple[Floats, Floats]:
+def read_numbers(table: Table, columns: list[int]) -> tuple[Floats, Floats]:
     """Return numbers of shape (n_rows, n_columns), divided by the largest absolute value of each column, and these values."""
     numbers = np.empty((table.schema.n_rows, len(columns)))
     for block in table.blocks(columns) if columns else ():
@@ -198,10 +197,6 @@ def read_numbers(table: Source, columns: list[int]) -> tuple[Floats, Floats]:
         largest = np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0)
     scale: Floats = np.where(largest > 0, largest, 1.0)
     return numbers / scale, scale
-
-
-def _read_codes(table: Source, columns: list[int]) -> list[Codes]:
-    return [np.concatenate([np.asarray(block.column(j)) for block in table.blocks([j])]) for j in columns]
 
 
 def _codes_of_numbers(numbers: Floats, codes: list[Codes]) -> dict[int, Codes]:
@@ -253,7 +248,7 @@ def _log_orders(values: NDArray[Any], weight: Floats) -> tuple[float, int]:
     return float(gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()), len(found)
 
 
-def _common_weights(table: Source, columns: Sequence[int], weight: Floats) -> Floats:
+def _common_weights(table: Table, columns: Sequence[int], weight: Floats) -> Floats:
     """Return the weight of the rows in which both of two columns have a value."""
     p = len(columns)
     incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
@@ -461,7 +456,7 @@ def _correlation_ratios(codes: list[Codes], numbers: Floats, weight: Floats, cou
 
 
 def _set_equal(
-    table: Source,
+    table: Table,
     columns: Sequence[int],
     values: Floats,
     measures: NDArray[np.uint8],
@@ -478,13 +473,13 @@ def _set_equal(
         values[here], measures[here], supported[here] = 1.0, _EQUAL, True
 
 
-def one_sided_associations(found: KindAssociations, source: Source, threshold: float) -> Floats:
+def one_sided_associations(found: KindAssociations, table: Table, threshold: float) -> Floats:
     r"""Return how far each column (rows) determines each other one (columns): the association, or 0 where it determines it less.
 
     Parameters
     ----------
     found : KindAssociations
-    source : Source
+    table : Table
         The table of the associations.
     threshold : float
         Only associations from this on are tested, and pairs of numbers are not: of these each determines the other.
@@ -500,11 +495,11 @@ def one_sided_associations(found: KindAssociations, source: Source, threshold: f
     for numbers, so the thresholds are the same.
     """
     sided = found.beyond_chance
-    explained = _ExplainedVariance(source)
+    explained = _ExplainedVariance(table)
     is_category = np.isin(found.measures, (_V, _ETA, _RANK_ETA))
     for i, k in zip(*np.nonzero((sided >= threshold) & is_category), strict=True):
         # eta is the association of the number that the category determines.
-        is_eta = found.measures[i, k] != _V and source.schema.columns[found.columns[k]].is_number
+        is_eta = found.measures[i, k] != _V and table.schema.columns[found.columns[k]].is_number
         if not is_eta and explained(int(found.columns[i]), int(found.columns[k])) < threshold**2:
             sided[i, k] = 0.0
     return sided
@@ -513,10 +508,9 @@ def one_sided_associations(found: KindAssociations, source: Source, threshold: f
 class _ExplainedVariance:
     """Goodman and Kruskal's tau of two columns, with the codes of columns that were read before."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = positive_weight_rows(without_target(source))
-        weight = weight_array(self._source)
-        self._weight = np.ones(self._source.schema.n_rows) if weight is None else weight
+    def __init__(self, table: Table) -> None:
+        self._table = positive_weight_rows(without_target(table))
+        self._weight = weights_or_ones(self._table)
         self._values: dict[int, NDArray[Any]] = {}
         self._coded: dict[int, bool] = {}
 
@@ -540,9 +534,9 @@ class _ExplainedVariance:
     def _read(self, j: int) -> NDArray[Any]:
         """Return codes, -1 where missing, or the numbers of a column of many values."""
         if j not in self._values:
-            values = np.concatenate([np.asarray(block.column(j)) for block in self._source.blocks([j])])
+            values = self._table.column(j)
             levels, of_rows = np.unique(values[~is_missing(values)], return_inverse=True)
-            coded = not self._source.schema.columns[j].is_number or len(levels) <= max(len(values) // 5, 2)
+            coded = not self._table.schema.columns[j].is_number or len(levels) <= max(len(values) // 5, 2)
             if coded:
                 codes = np.full(len(values), -1, dtype=np.int32)
                 codes[~is_missing(values)] = of_rows

@@ -15,9 +15,9 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major
 from tamiz.neighbors.row_encoders import describe_rows
 from tamiz.runtime import parallel
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
 
 
 class LaplacianScore(GraphRelevance):
@@ -64,10 +64,10 @@ class LaplacianScore(GraphRelevance):
     def __init__(self, *, graph: GraphBuilder | Graph | None = None) -> None:
         self.graph = graph
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
-        graph = self._build_graph(source)
-        return 1.0 - laplacian_ratio(column_variation(source, graph, "LaplacianScore"))
+        graph = self._build_graph(table)
+        return 1.0 - laplacian_ratio(column_variation(table, graph, "LaplacianScore"))
 
 
 def laplacian_score(X: Any, graph: Graph) -> Floats:
@@ -118,8 +118,8 @@ def laplacian_score(X: Any, graph: Graph) -> Floats:
             rows = as_row_major(X)
             _check_finite(rows)
             return laplacian_ratio(robust_variation(graph.build(rows), rows))
-        source = as_source(X)
-        return laplacian_ratio(column_variation(source, graph.build(source), "LaplacianScore"))
+        table = as_table(X)
+        return laplacian_ratio(column_variation(table, graph.build(table), "LaplacianScore"))
 
 
 def _check_finite(rows: sparse.csr_array) -> None:

@@ -12,9 +12,9 @@ from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 # Number of values, times the number of classes, that a model in a study is fitted to: one or two seconds.
 _MAX_VALUES = 2**22
@@ -115,12 +115,12 @@ class LinearCoefficient(ModelRelevance):
         """Return how many values a study fits the model to: every class has coefficients of its own."""
         return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after fitting a model to its rows."""
         alpha = self._check_alpha()
         max_iter = check_integer("max_iter", self.max_iter, low=1)
-        scores = np.zeros(source.schema.n_columns)
-        rows = self.make_training_data(source, self.random_state, self.missing)
+        scores = np.zeros(table.schema.n_columns)
+        rows = self.make_training_data(table, self.random_state, self.missing)
         if rows is None:
             return scores
         squares = (
@@ -131,13 +131,13 @@ class LinearCoefficient(ModelRelevance):
         np.add.at(scores, rows.source_columns, rows.present_share * squares)
         return np.sqrt(scores)
 
-    def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
+    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:
         """Return a function that refits the model under other row weights, starting from the model of all rows."""
         from tamiz.criteria.reweighted_linear import ReweightedLinearModels
 
-        n_columns = source.schema.n_columns
+        n_columns = table.schema.n_columns
         with capture_warnings():
-            rows = self.make_training_data(source, self.random_state, self.missing)
+            rows = self.make_training_data(table, self.random_state, self.missing)
         if rows is None:
             return lambda weights: np.zeros((len(weights), n_columns))
         if not refit_products(rows.features.size, rows.n_classes, n_weightings):

@@ -16,9 +16,9 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.runtime import progress
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.views import weight_array
 
 # The default number of coefficients is half of the columns, up to this one.
 _MAX_DEFAULT_NONZERO = 100
@@ -101,21 +101,21 @@ class MCFS(GraphRelevance):
         self.n_nonzero = n_nonzero
         self.graph = graph
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
         n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
         if self.n_nonzero is not None:
             check_integer("n_nonzero", self.n_nonzero, low=1)
-        graph = self._build_graph(source)
-        weight = weight_array(source)
-        scores = np.zeros(source.schema.n_columns)
+        graph = self._build_graph(table)
+        weight = weight_array(table)
+        scores = np.zeros(table.schema.n_columns)
         pairs = row_eigenvectors(graph, n_clusters + 1, weight)
         if pairs is None:
             return scores
         # The null vector of a connected graph is constant.
         targets = pairs.vectors[:, 1:] if pairs.n_components == 1 else pairs.vectors
         row_weight = np.ones(graph.n_samples) if weight is None else weight
-        owners, columns = _standardized_columns(source, weight, row_weight)
+        owners, columns = _standardized_columns(table, weight, row_weight)
         if not len(owners):
             return scores
         # One item of bytes per column: equal columns are found, and the order of the columns has no effect.
@@ -129,13 +129,13 @@ class MCFS(GraphRelevance):
         return scores
 
 
-def _standardized_columns(source: Source, weight: Floats | None, row_weight: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the columns that vary, of shape (n_columns, n_rows), and the source column of each.
+def _standardized_columns(table: Table, weight: Floats | None, row_weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the columns that vary, of shape (n_columns, n_rows), and the column of the table of each.
 
     They have mean 0 and mean square 1. The first value that is not 0 is positive, and values are rounded, so that equal
     columns have equal bytes.
     """
-    n_coordinates = len(source.schema.numeric) + sum(source.schema.n_levels.values())
+    n_coordinates = len(table.schema.numeric) + sum(table.schema.n_levels.values())
     check_memory(
         24.0 * len(row_weight) * n_coordinates,
         f"{n_coordinates:,} standardised columns of {len(row_weight):,} rows",
@@ -144,7 +144,7 @@ def _standardized_columns(source: Source, weight: Floats | None, row_weight: Flo
     share = row_weight / row_weight.sum()
     owners: list[NDArray[np.intp]] = []
     parts: list[Floats] = []
-    for owner, rows in column_blocks(source, weight, "MCFS"):
+    for owner, rows in column_blocks(table, weight, "MCFS"):
         columns = rows.T[:, row_weight > 0]
         varies = (columns != columns[:, :1]).any(axis=1)
         columns, owner = columns[varies], owner[varies]

@@ -14,9 +14,9 @@ from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_merit import InformationEvaluator, InformationMerit, PairSumEvaluator, PairTerms
 from tamiz.criteria.joint_information import PairInformation
 from tamiz.runtime.validation import check_real
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 
 class MIM(InformationMerit):
@@ -64,7 +64,7 @@ class MIM(InformationMerit):
     label: ClassVar[str] = "MIM"
     uses_conditional: ClassVar[bool] = False
 
-    def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
+    def _pair_terms(self, tables: Sequence[Table]) -> PairTerms:
         """Return the relevances; no pair is counted."""
         pairs = super()._pair_terms(tables)
         return PairTerms(pairs.relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)), pairs.information)

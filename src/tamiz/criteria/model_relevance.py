@@ -15,16 +15,16 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import (
+from tamiz.statistics.base import Floats, is_missing
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import (
     merge_rare_levels,
     positive_weight_row_numbers,
     select_rows,
     target_array,
     weight_array,
 )
-from tamiz.statistics.base import Floats, is_missing
 
 # A study uses at least this many rows, however many columns there are: models of fewer rows are too unreliable.
 _MIN_ROWS = 500
@@ -68,7 +68,7 @@ class TrainingData:
 
 
 def _make_training_data(
-    source: Source,
+    table: Table,
     max_rows: int | None,
     max_levels: int | None,
     random_state: Seed,
@@ -84,16 +84,16 @@ def _make_training_data(
     from tamiz.models.folds import Fold
 
     check_choice("missing", missing, MISSING_RULES)
-    source, row_numbers = draw_rows(source, max_rows, random_state, caller)
+    table, row_numbers = draw_rows(table, max_rows, random_state, caller)
     if max_levels is not None:
-        warn_user(_merged_level_warnings(source.schema, check_integer("max_levels", max_levels, low=2), caller))
-        source = merge_rare_levels(source, max_levels)
-    schema, weight = source.schema, weight_array(source)
+        warn_user(_merged_level_warnings(table.schema, check_integer("max_levels", max_levels, low=2), caller))
+        table = merge_rare_levels(table, max_levels)
+    schema, weight = table.schema, weight_array(table)
     rows = np.arange(schema.n_rows)
-    y, n_classes = _encode_target(source, weight)
+    y, n_classes = _encode_target(table, weight)
     if y is None or len(schema.used) == 0:
         return None
-    encoded = EncodedMatrix(source, [fold := Fold(rows, rows)])
+    encoded = EncodedMatrix(table, [fold := Fold(rows, rows)])
     points = encoded.train_rows(fold)
     source_columns = np.empty(points.shape[1], dtype=np.intp)
     for j, coordinates in enumerate(encoded.coordinates):
@@ -102,7 +102,7 @@ def _make_training_data(
     incomplete = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
     present_share = np.ones(schema.n_columns)
     if incomplete:
-        indicators = _missing_indicators(source, incomplete)
+        indicators = _missing_indicators(table, incomplete)
         missing_share = np.average(indicators, axis=0, weights=weight)
         present_share[incomplete] -= missing_share
         if missing == "category":
@@ -150,10 +150,10 @@ class ModelRelevance(RowRelevance):
         return type(self)(**{**self.get_params(), "max_rows": max_rows, "max_levels": max_levels})
 
     def make_training_data(
-        self, source: Source, random_state: Seed, missing: MissingRule = "distribute"
+        self, table: Table, random_state: Seed, missing: MissingRule = "distribute"
     ) -> TrainingData | None:
         """Return the training data of the model, with warnings about sampled rows and merged levels."""
-        return _make_training_data(source, self.max_rows, self.max_levels, random_state, missing, type(self).__name__)
+        return _make_training_data(table, self.max_rows, self.max_levels, random_state, missing, type(self).__name__)
 
 
 def _affordable_rows(schema: Schema, max_values: int, max_levels: int | None) -> int | None:
@@ -179,30 +179,30 @@ def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list
     return [Verdict("TZ505", sentence, wide)]
 
 
-def repeat_frequencies(source: Source) -> Source:
+def repeat_frequencies(table: Table) -> Table:
     """Return the table with every row repeated by its frequency weight; a table with sampling weights as it is."""
-    weight = weight_array(source)
-    if weight is None or source.schema.weight_kind == "sampling":
-        return source
+    weight = weight_array(table)
+    if weight is None or table.schema.weight_kind == "sampling":
+        return table
     check_memory(8.0 * weight.sum(), f"Repeating the rows {weight.sum():,.0f} times", "Divide the weights by a number.")
-    return select_rows(source, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
+    return select_rows(table, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
 
 
-def draw_rows(source: Source, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Source, NDArray[np.intp]]:
+def draw_rows(table: Table, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Table, NDArray[np.intp]]:
     """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
-    present = positive_weight_row_numbers(source)
+    present = positive_weight_row_numbers(table)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):
         warn("TZ502", f"{caller} reads {max_rows:,} of the {len(present):,} rows, drawn at random.")
         present = np.sort(make_rng(random_state).choice(present, max_rows, replace=False))
-    return (source if len(present) == source.schema.n_rows else select_rows(source, present)), present
+    return (table if len(present) == table.schema.n_rows else select_rows(table, present)), present
 
 
-def _encode_target(source: Source, weight: Floats | None) -> tuple[NDArray[Any] | None, int]:
+def _encode_target(table: Table, weight: Floats | None) -> tuple[NDArray[Any] | None, int]:
     """Return the target as codes or standardised numbers, and its number of classes; None for a constant target."""
-    y = target_array(source)
+    y = target_array(table)
     if (y == y[0]).all():
         return None, 0
-    if source.schema.has_classes:
+    if table.schema.has_classes:
         found, codes = np.unique(y, return_inverse=True)
         return codes, len(found)
     # Scaled first: squares of very large or very small numbers overflow or underflow float64.
@@ -214,10 +214,10 @@ def _encode_target(source: Source, weight: Floats | None) -> tuple[NDArray[Any] 
     return (y / std, 0) if std > 0 else (None, 0)
 
 
-def _missing_indicators(source: Source, columns: list[int]) -> Floats:
+def _missing_indicators(table: Table, columns: list[int]) -> Floats:
     """Return a matrix with 1 where a value of the columns is missing, else 0."""
-    indicators = np.zeros((source.schema.n_rows, len(columns)))
-    for block in source.blocks(columns):
+    indicators = np.zeros((table.schema.n_rows, len(columns)))
+    for block in table.blocks(columns):
         for k, j in enumerate(columns):
             values = np.asarray(block.column(j))
             indicators[block.rows.start : block.rows.stop, k] = is_missing(values)

@@ -24,11 +24,11 @@ from tamiz.criteria.information_merit import (
 from tamiz.criteria.joint_information import PairInformation
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.moments import ClassMoments
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 PairMeasure = Literal["information", "correlation"]
 Scheme = Literal["difference", "quotient"]
@@ -135,7 +135,7 @@ class MRMR(InformationMerit):
                 f"{schema.columns[schema.categorical[0]].name!r} is categorical. Use association='information'."
             )
 
-    def _pair_terms(self, tables: Sequence[Source]) -> PairTerms:
+    def _pair_terms(self, tables: Sequence[Table]) -> PairTerms:
         return super()._pair_terms(tables) if self.uses_counts else _correlation_terms(tables)
 
     def _terms(self, pairs: PairInformation) -> Floats:
@@ -147,7 +147,7 @@ class MRMR(InformationMerit):
         return GreedyEvaluator(self.label, relevances, matrix, by_quotient=True, least_term=_LEAST_REDUNDANCY)
 
 
-def _correlation_terms(tables: Sequence[Source]) -> PairTerms:
+def _correlation_terms(tables: Sequence[Table]) -> PairTerms:
     """Return F statistics and the absolute correlations of numeric columns, as means over the outputs."""
     schema = tables[0].schema
     columns = np.array(schema.numeric, dtype=np.intp)
@@ -164,9 +164,9 @@ def _correlation_terms(tables: Sequence[Source]) -> PairTerms:
     return PairTerms(relevances, 1.0, lambda i, j: correlations[position[i], position[j]])
 
 
-def _f_and_correlations(source: Source) -> tuple[Floats, Floats]:
+def _f_and_correlations(table: Table) -> tuple[Floats, Floats]:
     """Return the F statistics of the numeric columns with the target, and the absolute correlations of the columns."""
-    schema = source.schema
+    schema = table.schema
     numbers = schema.numeric if schema.has_classes else (*schema.numeric, schema.n_columns)
     incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
     check_memory(
@@ -174,20 +174,20 @@ def _f_and_correlations(source: Source) -> tuple[Floats, Floats]:
         f"{len(numbers):,} x {len(numbers):,} cross products",
         "Keep fewer columns first, with RankSelector, or use association='information'.",
     )
-    (products,) = source.reduce(ScatterMatrix(numbers, (), incomplete, with_squares=True))
+    (products,) = table.reduce(ScatterMatrix(numbers, (), incomplete, with_squares=True))
     correlations = np.abs(products.correlations())
-    few = count_common_rows(source, schema.numeric) < min(MIN_COMMON_ROWS, schema.n_rows)
+    few = count_common_rows(table, schema.numeric) < min(MIN_COMMON_ROWS, schema.n_rows)
     correlations[: len(few), : len(few)][few] = 0.0
     if schema.has_classes:
-        return _class_f_statistics(source), correlations
+        return _class_f_statistics(table), correlations
     shares = correlations[:-1, -1] ** 2
     return _f_statistics(shares, np.ones(len(shares)), products.present_weight[:-1] - 2.0), correlations[:-1, :-1]
 
 
-def _class_f_statistics(source: Source) -> Floats:
+def _class_f_statistics(table: Table) -> Floats:
     """Return the F statistic of the analysis of variance of every numeric column."""
-    schema, criterion = source.schema, FisherScore()
-    cache = gather_statistics([criterion], source.reduce, schema)
+    schema, criterion = table.schema, FisherScore()
+    cache = gather_statistics([criterion], table.reduce, schema)
     shares = criterion.scores(cache, schema)[list(schema.numeric)]
     weight = cache[ClassMoments(schema.numeric, schema.n_classes)].weight
     n_classes = (weight > 0).sum(axis=0)

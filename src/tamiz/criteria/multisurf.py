@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from tamiz.criteria.row_comparison import ComparedRows, RowComparison, read_compared_rows, sum_over_blocks
 from tamiz.kernels.relief import COMPLETE_NUMBER, add_near_differences, distance_block, mark_near_rows
 from tamiz.runtime.random import Seed
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 
 class MultiSURF(RowComparison):
@@ -84,9 +84,9 @@ class MultiSURF(RowComparison):
         self.max_rows = max_rows
         self.random_state = random_state
 
-    def read_rows(self, source: Source) -> ComparedRows:
-        """Return the rows of a source, sorted by the target; a missing value counts as no difference."""
-        return read_compared_rows(source, sort_by_target=True, skip_missing=True)
+    def read_rows(self, table: Table) -> ComparedRows:
+        """Return the rows of a table, sorted by the target; a missing value counts as no difference."""
+        return read_compared_rows(table, sort_by_target=True, skip_missing=True)
 
     def compare_rows(self, rows: ComparedRows, schema: Schema, rng: np.random.Generator) -> Floats:  # noqa: ARG002 - draws nothing
         """Return the scores of the columns of `rows`."""

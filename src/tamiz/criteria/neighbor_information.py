@@ -26,10 +26,10 @@ from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import target_array
 from tamiz.statistics.base import Floats, is_missing
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import target_array
 
 # Values of the columns that are read at once, and rows of a task: starting a task takes longer than work on few rows.
 _BLOCK_VALUES, _TASK_ROWS = 2**23, 2**14
@@ -118,22 +118,22 @@ class MutualInformation(RowRelevance):
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_choice("missing", self.missing, MISSING_RULES)
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after comparing its rows with their neighbours."""
-        self.check(source.schema)
-        if source.schema.weight_kind == "sampling":
+        self.check(table.schema)
+        if table.schema.weight_kind == "sampling":
             raise DataError(
                 "MutualInformation counts neighbours, and no estimator from counts of neighbours is established for sampling "
-                f"weights such as {source.schema.weight!r}. Use InformationGain, or omit the weights."
+                f"weights such as {table.schema.weight!r}. Use InformationGain, or omit the weights."
             )
-        source, _ = draw_rows(repeat_frequencies(source), self.max_rows, self.random_state, "MutualInformation")
-        schema = source.schema
+        table, _ = draw_rows(repeat_frequencies(table), self.max_rows, self.random_state, "MutualInformation")
+        schema = table.schema
         scorer = _ColumnScorer(
-            target_array(source), schema, self.n_neighbors, missing_is_level=self.missing == "category"
+            target_array(table), schema, self.n_neighbors, missing_is_level=self.missing == "category"
         )
         scores, found = np.zeros(schema.n_columns), dict[int, Estimate]()
         n_per_task = max(1, _TASK_ROWS // schema.n_rows)
-        for columns in _column_blocks(source):
+        for columns in _column_blocks(table):
             estimates = parallel.map_groups(lambda item: scorer(item[1]), columns, n_per_task)
             for (j, _), estimate in zip(columns, estimates, strict=True):
                 found[j], scores[j] = estimate, estimate.bits
@@ -193,13 +193,13 @@ class _ColumnScorer:
         return neighbor_information(x, y, None, self._n_neighbors, self._psi)
 
 
-def _column_blocks(source: Source) -> Iterator[list[tuple[int, NDArray[Any]]]]:
+def _column_blocks(table: Table) -> Iterator[list[tuple[int, NDArray[Any]]]]:
     """Yield blocks of columns, each with its number and its values."""
-    schema = source.schema
+    schema = table.schema
     used = schema.used.tolist()
     for start, stop in parallel.block_ranges(len(used), max(1, _BLOCK_VALUES // schema.n_rows)):
         columns = used[start:stop]
-        parts = [[block.column(j) for j in columns] for block in source.blocks(columns)]
+        parts = [[block.column(j) for j in columns] for block in table.blocks(columns)]
         yield [
             (j, values[0] if len(values) == 1 else np.concatenate(values))
             for j, values in zip(columns, zip(*parts, strict=True), strict=True)

@@ -12,10 +12,10 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
     from tamiz.models.evaluator import WrapperEvaluator
@@ -108,11 +108,11 @@ class PermutationImportance(RowRelevance):
         """Whether the estimator, or the encoding of the rows for it, accepts missing values."""
         return CrossValidated(self.estimator, encode=self.encode).allow_missing
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after fitting models to its rows."""
-        return self.score_with_std(source)[0]
+        return self.score_with_std(table)[0]
 
-    def score_with_std(self, source: Source) -> tuple[Floats, Floats]:
+    def score_with_std(self, table: Table) -> tuple[Floats, Floats]:
         """Return the scores, and their standard deviations over folds and permutations."""
         from tamiz.models.evaluator import WrapperEvaluator
         from tamiz.models.named_models import resolve_model
@@ -120,12 +120,12 @@ class PermutationImportance(RowRelevance):
         from tamiz.models.task import make_task
 
         n_repeats = check_integer("n_repeats", self.n_repeats, low=1)
-        schema = source.schema
+        schema = table.schema
         default = "naive_bayes" if schema.has_classes else "ridge"
         model = resolve_model(default if self.estimator is None else self.estimator, schema, encode=self.encode)
         task = make_task(
             model,
-            source,
+            table,
             cv=self.cv,
             scoring=self.scoring,
             seed=int(make_rng(self.random_state).integers(2**31)),

@@ -19,9 +19,9 @@ from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_positive
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 # With so many times more rows in the largest class than in the others, noise scores above many columns that predict the target.
 _MAX_CLASS_RATIO = 20
@@ -117,9 +117,9 @@ class ReliefF(RowComparison):
         """Return how many of `n_rows` rows are compared with all of them."""
         return n_rows if self.n_samples is None else min(check_integer("n_samples", self.n_samples, low=1), n_rows)
 
-    def read_rows(self, source: Source) -> ComparedRows:
-        """Return the rows of a source, with expected differences where a value is missing."""
-        return read_compared_rows(source, sort_by_target=source.schema.has_classes, skip_missing=False)
+    def read_rows(self, table: Table) -> ComparedRows:
+        """Return the rows of a table, with expected differences where a value is missing."""
+        return read_compared_rows(table, sort_by_target=table.schema.has_classes, skip_missing=False)
 
     def compare_rows(self, rows: ComparedRows, schema: Schema, rng: np.random.Generator) -> Floats:
         """Return the scores of the columns of `rows`."""

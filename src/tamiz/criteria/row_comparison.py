@@ -25,10 +25,10 @@ from tamiz.kernels.relief import (
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import target_array, weight_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import target_array, weight_array
 
 # A study compares at most this many values, about two seconds, but at least this many rows, however many columns there are.
 _MAX_STUDY_DIFFERENCES = 1e10
@@ -46,7 +46,7 @@ class ComparedRows:
     table : ScaledColumns
         The columns in which at least two different values are present.
     source_columns : ndarray of shape (n_columns,)
-        The column of the source that each column of `table` is.
+        The column of the table that each column of `table` is.
     target : ndarray of shape (n_rows,)
         Codes of classes, or numbers.
     weight : ndarray of shape (n_rows,)
@@ -87,8 +87,8 @@ class RowComparison(RowRelevance):
         """Return the scores of the columns of `rows`, whose target is not constant."""
 
     @abstractmethod
-    def read_rows(self, source: Source) -> ComparedRows:
-        """Return the rows of a source."""
+    def read_rows(self, table: Table) -> ComparedRows:
+        """Return the rows of a table."""
 
     def n_compared(self, n_rows: int) -> int:
         """Return how many of `n_rows` rows are compared with all of them."""
@@ -107,15 +107,15 @@ class RowComparison(RowRelevance):
             return adapted
         return type(self)(**{**self.get_params(), "max_rows": affordable})
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after comparing its rows."""
-        self.check(source.schema)
+        self.check(table.schema)
         rng = make_rng(self.random_state)
-        scores = np.zeros(source.schema.n_columns)
+        scores = np.zeros(table.schema.n_columns)
         name = type(self).__name__
-        rows = self.read_rows(draw_rows(repeat_frequencies(source), self.max_rows, rng, name)[0])
+        rows = self.read_rows(draw_rows(repeat_frequencies(table), self.max_rows, rng, name)[0])
         if len(rows.source_columns) and rows.target.min() != rows.target.max():
-            scores[rows.source_columns] = self.compare_rows(rows, source.schema, rng)
+            scores[rows.source_columns] = self.compare_rows(rows, table.schema, rng)
         return scores
 
 
@@ -130,30 +130,30 @@ def sum_over_blocks(function: Callable[[NDArray[np.int64]], Any], queries: NDArr
     return total
 
 
-def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bool) -> ComparedRows:
-    """Return the rows of a source.
+def read_compared_rows(table: Table, *, sort_by_target: bool, skip_missing: bool) -> ComparedRows:
+    """Return the rows of a table.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     sort_by_target : bool
     skip_missing : bool
         Whether a missing value counts as no difference, else as the expected one.
     """
-    schema = source.schema
+    schema = table.schema
     columns = schema.used.tolist()
     check_memory(
         16.0 * schema.n_rows * len(columns),
         f"Comparing {schema.n_rows:,} rows of {len(columns):,} columns",
         "Set max_rows, or keep fewer columns first, with RankSelector.",
     )
-    target = target_array(source)
-    weight = weight_array(source) if schema.weight_kind == "sampling" else None
+    target = target_array(table)
+    weight = weight_array(table) if schema.weight_kind == "sampling" else None
     order = np.argsort(target, kind="stable") if sort_by_target else np.arange(len(target))
     position = np.empty(len(order), dtype=np.intp)
     position[order] = np.arange(len(order))
     values = np.empty((len(columns), schema.n_rows))
-    for block in source.blocks(columns):
+    for block in table.blocks(columns):
         for k, j in enumerate(columns):
             values[k, position[block.rows.start : block.rows.stop]] = block.column(j)
     is_number = np.array([schema.columns[j].is_number for j in columns], dtype=np.bool_)
@@ -169,9 +169,9 @@ def read_compared_rows(source: Source, *, sort_by_target: bool, skip_missing: bo
     kinds = np.where(is_number, incomplete_number, CODE).astype(np.int8)
     kinds[complete] = np.where(is_number, COMPLETE_NUMBER, COMPLETE_CODE)[complete]
     expected = np.where(is_number | skip_missing, 0.0, 1 - 1 / np.maximum(n_levels, 1))
-    table = ScaledColumns(read_only(values[varies]), read_only(kinds[varies]), read_only(expected[varies]))
+    scaled = ScaledColumns(read_only(values[varies]), read_only(kinds[varies]), read_only(expected[varies]))
     return ComparedRows(
-        table, schema.used[varies], target[order], np.ones(len(order)) if weight is None else weight[order]
+        scaled, schema.used[varies], target[order], np.ones(len(order)) if weight is None else weight[order]
     )
 
 

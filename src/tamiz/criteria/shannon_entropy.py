@@ -13,10 +13,10 @@ from tamiz.criteria.discretization import ColumnCoder, Discretization, EqualWidt
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice
-from tamiz.sources.in_memory import code_vector, weight_vector
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic
 from tamiz.statistics.contingency import LevelCounts
+from tamiz.table.in_memory import code_vector, weight_vector
+from tamiz.table.schema import Schema
 
 
 class Entropy(StatisticRelevance):

@@ -15,10 +15,10 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major, total_variation
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.sparse import find_sparse_matrix
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.sparse import find_sparse_matrix
+from tamiz.table.views import weight_array
 
 _STYLES = ("phi1", "phi2", "phi3")
 
@@ -90,20 +90,20 @@ class SPEC(GraphRelevance):
         self.n_eigenpairs = n_eigenpairs
         self.graph = graph
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after building the graph where it is not built yet."""
         style = check_choice("style", self.style, _STYLES)
         n_eigenpairs = check_integer("n_eigenpairs", self.n_eigenpairs, low=2)
-        graph = self._build_graph(source)
+        graph = self._build_graph(table)
         if style == "phi2":
-            return 1.0 - laplacian_ratio(column_variation(source, graph, "SPEC"))
-        weight = weight_array(source)
+            return 1.0 - laplacian_ratio(column_variation(table, graph, "SPEC"))
+        weight = weight_array(table)
         shares = degree_shares(graph, weight)
-        smoothness, norm = np.zeros((2, source.schema.n_columns))
-        constant = np.ones(source.schema.n_columns, dtype=bool)
+        smoothness, norm = np.zeros((2, table.schema.n_columns))
+        constant = np.ones(table.schema.n_columns, dtype=bool)
         if shares is not None:
             pairs = row_eigenvectors(graph, n_eigenpairs, weight) if style == "phi3" else None
-            for owners, rows in _scaled_blocks(source, weight):
+            for owners, rows in _scaled_blocks(table, weight):
                 variance, same = total_variation(rows, shares)
                 variance[same] = 0.0
                 mean = np.asarray(rows.T @ shares)
@@ -122,9 +122,9 @@ class SPEC(GraphRelevance):
         return 1.0 - ratio if style == "phi1" else ratio
 
 
-def _scaled_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Any]]:
+def _scaled_blocks(table: Table, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Any]]:
     """Yield blocks of columns; numeric ones are divided by powers of two, so that no square overflows or underflows."""
-    matrix = find_sparse_matrix(source)
+    matrix = find_sparse_matrix(table)
     if matrix is not None:
         rows = as_row_major(matrix)
         exponents = np.frexp(abs(rows).max(axis=0).toarray().ravel())[1]
@@ -133,8 +133,8 @@ def _scaled_blocks(source: Source, weight: Floats | None) -> Iterator[tuple[NDAr
         )
         yield np.arange(rows.shape[1]), scaled
         return
-    for owners, rows in column_blocks(source, weight, "SPEC"):
-        if len(owners) and source.schema.columns[owners[0]].is_number:
+    for owners, rows in column_blocks(table, weight, "SPEC"):
+        if len(owners) and table.schema.columns[owners[0]].is_number:
             exponents = np.frexp(np.maximum(rows.max(axis=0), -rows.min(axis=0)))[1]
             yield owners, as_row_major(np.ldexp(rows, -exponents))
         elif len(owners):

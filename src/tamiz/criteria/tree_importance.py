@@ -17,9 +17,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 # Number of values of a table that trees in a study are grown from: 1 to 2 seconds.
 _MAX_VALUES = 2**20
@@ -116,12 +116,12 @@ class TreeImportance(ModelRelevance):
         """Return how many values a study grows trees from."""
         return _MAX_VALUES
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after growing trees from its rows."""
         from sklearn.tree import DecisionTreeRegressor
 
-        scores = np.zeros(source.schema.n_columns)
-        forest = self._plan_forest(source)
+        scores = np.zeros(table.schema.n_columns)
+        forest = self._plan_forest(table)
         if forest is None:
             return scores
         outputs, min_decrease = _regression_targets(forest.data)
@@ -138,11 +138,11 @@ class TreeImportance(ModelRelevance):
             scores[j] = importance_sums[k] / self.n_rounds
         return scores
 
-    def make_reweighted_scorer(self, source: Source, n_weightings: int) -> ReweightedScorer | None:
+    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:
         """Return a function that grows the trees again under other row weights, on the same sets of columns."""
-        n_columns = source.schema.n_columns
+        n_columns = table.schema.n_columns
         with capture_warnings():
-            forest = self._plan_forest(source)
+            forest = self._plan_forest(table)
         if forest is None:
             return lambda weights: np.zeros((len(weights), n_columns))
         column_sets = [tree_columns for tree_columns, _ in forest.jobs]
@@ -160,22 +160,22 @@ class TreeImportance(ModelRelevance):
 
         return scores
 
-    def make_shadow_scorer(self, source: Source) -> ShadowScorer:
+    def make_shadow_scorer(self, table: Table) -> ShadowScorer:
         """Return a function that grows trees on columns and their permuted copies, from columns that are coded once."""
         check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
-        data = self.make_training_data(source, make_rng(self.random_state), self.missing)
+        data = self.make_training_data(table, make_rng(self.random_state), self.missing)
         if data is None:
             return lambda columns, copied, rng: np.zeros(len(columns) + len(copied))  # noqa: ARG005
         columns, distinct_index = _find_distinct_columns(data.features.astype(np.float32), data.source_columns)
         return ShadowTrees(data, columns, distinct_index, n_rounds, self.max_depth)
 
-    def _plan_forest(self, source: Source) -> _ForestPlan | None:
+    def _plan_forest(self, table: Table) -> _ForestPlan | None:
         """Return the training data and the columns of every tree; None where all columns or the target are constant."""
         check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         rng = make_rng(self.random_state)
-        rows = self.make_training_data(source, rng, self.missing)
+        rows = self.make_training_data(table, rng, self.missing)
         if rows is None:
             return None
         features: NDArray[np.float32] = np.asfortranarray(rows.features, dtype=np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,10 +15,11 @@ from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.sources.in_memory import code_vector, weight_vector
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding
+from tamiz.table.in_memory import code_vector, weight_vector
+from tamiz.table.schema import Schema
+from tamiz.table.worker_tasks import map_pairs
 
 _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 
@@ -78,15 +80,12 @@ class SymmetricUncertainty(EntropyRelevance, Association):
         check_choice("missing", self.missing, MISSING_RULES)
         coding = self._coder(schema).gather_coding(gather)
         check_table_sizes(coding, schema)
-        empty_rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
+        rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
         # Three copies: in blocks, concatenated, and as bits.
-        check_memory(
-            3.0 * empty_rows.row_bytes * schema.n_rows,
-            f"{schema.n_rows:,} coded rows of {len(schema.used):,} columns",
-            "Keep fewer columns first, with RankSelector.",
-        )
-        (rows,) = gather(empty_rows)
-        return _PairwiseUncertainties(rows, kernels.LEFT_OUT if complete else int(self.missing == "distribute"))
+        rows.work_bytes = 3.0 * rows.row_bytes
+        (rows,) = gather(rows)
+        rule = kernels.LEFT_OUT if complete else int(self.missing == "distribute")
+        return _PairwiseUncertainties(rows, rule) if rows.workers is None else _UncertaintiesOnWorkers(rows, rule)
 
 
 def _target_columns(schema: Schema) -> tuple[int, ...]:
@@ -126,7 +125,7 @@ class _PairwiseUncertainties(PairwiseAssociations):
         self._rule = rule
         self._rows = rows
         self._sizes = np.array([rows.coding.sizes[c] for c in rows.columns], dtype=np.int64)
-        # The index of each source column among the coded columns.
+        # The index of each column of the table among the coded columns.
         self._position = np.zeros(max(rows.columns) + 1, dtype=np.int64)
         self._position[list(rows.columns)] = np.arange(len(rows.columns))
         self._by_bits = (self._sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
@@ -180,6 +179,21 @@ class _PairwiseUncertainties(PairwiseAssociations):
         count = kernels.uncertainties_by_counting_8 if codes.dtype == np.uint8 else kernels.uncertainties_by_counting_16
         count(codes, self._rows.weight, self._sizes, first, second, self._rule, out)
         return out
+
+
+class _UncertaintiesOnWorkers(PairwiseAssociations):
+    """Symmetric uncertainties of pairs of columns that workers have coded."""
+
+    def __init__(self, rows: CodedRows, rule: int) -> None:
+        self._rows, self._rule = rows, rule
+
+    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """Return the symmetric uncertainty of every pair."""
+        return map_pairs(self._rows, partial(_associate, self._rule), i, j)
+
+
+def _associate(rule: int, rows: CodedRows, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    return _PairwiseUncertainties(rows, rule).associations(i, j)
 
 
 def symmetric_uncertainty(

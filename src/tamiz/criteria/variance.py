@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats, Statistic, divide_or_zero
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
+from tamiz.table.schema import Schema
 
 
 class Variance(StatisticRelevance):

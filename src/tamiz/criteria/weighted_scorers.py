@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamiz.criteria.base import Relevance, ReweightedScorer, RowRelevance, StatisticRelevance
-from tamiz.sources.base import Source
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
+from tamiz.table.base import Table
+from tamiz.table.views import weight_array
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class WeightedScorers:
 
     Attributes
     ----------
-    source : Source
+    table : Table
     coded_table : CodedTable or None
         The table of the count-based criteria; None if there are none.
     logarithms : ndarray
@@ -31,35 +31,35 @@ class WeightedScorers:
         Criteria that fit models.
     """
 
-    source: Source
+    table: Table
     coded_table: CodedTable | None
     logarithms: Floats
     count_based: dict[str, StatisticRelevance]
     model_based: dict[str, ReweightedScorer]
 
     @classmethod
-    def from_relevances(cls, relevances: Mapping[str, Relevance], source: Source, n_weightings: int) -> WeightedScorers:
+    def from_relevances(cls, relevances: Mapping[str, Relevance], table: Table, n_weightings: int) -> WeightedScorers:
         """Return the relevances, by name, that can be recomputed under row weights, about `n_weightings` times."""
-        schema, base = source.schema, weight_array(source)
+        schema, base = table.schema, weight_array(table)
         known = sample_log_table(base, schema.n_rows)
         counted = {name: one for name, one in relevances.items() if isinstance(one, StatisticRelevance)}
-        table = None
+        coded = None
         if counted:
             n_classes = schema.n_classes if schema.has_classes else 0
-            table = CodedTable(source.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
-            sample = table.with_weights(np.ones(schema.n_rows) if base is None else base, known)
+            coded = CodedTable(table.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
+            sample = coded.with_weights(np.ones(schema.n_rows) if base is None else base, known)
             for name, relevance in list(counted.items()):
                 try:
                     relevance.reweighted_scores(sample, schema)
                 except UnsupportedStatisticError:
                     del counted[name]
         found = {
-            name: one.make_reweighted_scorer(source, n_weightings)
+            name: one.make_reweighted_scorer(table, n_weightings)
             for name, one in relevances.items()
             if isinstance(one, RowRelevance)
         }
         fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
-        return cls(source, table, known, counted, fitted)
+        return cls(table, coded, known, counted, fitted)
 
     @property
     def names(self) -> list[str]:
@@ -68,7 +68,7 @@ class WeightedScorers:
 
     def scores(self, weights: Floats) -> Floats:
         """Return scores of shape (n_weightings, n_criteria, n_used) under weights of shape (n_weightings, n_rows)."""
-        schema = self.source.schema
+        schema = self.table.schema
         found = []
         for weight in weights if self.coded_table is not None else ():
             assert self.coded_table is not None

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
+from tamiz.table.schema import Schema
 
 # Weka treats numbers that differ by less than this as equal.
 _ZERO_TOLERANCE = 1e-6

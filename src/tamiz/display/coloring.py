@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tamiz.display import figures
 from tamiz.exceptions import DataError
-from tamiz.sources.in_memory import to_raw_column
-from tamiz.sources.kinds import encode_target
 from tamiz.statistics.base import Floats
+from tamiz.table.in_memory import to_raw_column
+from tamiz.table.kinds import encode_target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

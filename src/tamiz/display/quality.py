@@ -72,7 +72,7 @@ class QualityDisplay:
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
         embeddings : dict of str to array-like of shape (n_samples, n_components)
             Maps by name.
         metric, sample, random_state

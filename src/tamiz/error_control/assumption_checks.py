@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from tamiz.error_control.gaussian_copula import MIN_ROWS_PER_COLUMN
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
-from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import InstanceOf, Invariants, Nullable, Number
+from tamiz.table.base import Table
 
 # Probability that a check fails where the assumption is true, for all pairs of columns together.
 _ERROR = 0.01
@@ -54,7 +54,7 @@ class AssumptionCheck:
 
 
 def check_assumptions(
-    sampler: KnockoffSampler, permutations: Mapping[int, NDArray[np.intp]], source: Source
+    sampler: KnockoffSampler, permutations: Mapping[int, NDArray[np.intp]], table: Table
 ) -> tuple[AssumptionCheck, ...]:
     """Return the checks of a table.
 
@@ -63,14 +63,14 @@ def check_assumptions(
     sampler : KnockoffSampler
     permutations : mapping of int to ndarray of shape (n_rows,)
         A draw of the sampler.
-    source : Source
+    table : Table
     """
     return (
-        _check_rows(sampler, source.schema.n_rows),
+        _check_rows(sampler, table.schema.n_rows),
         _report_shrinkage(sampler),
         _check_collinearity(sampler),
         *_check_moments(sampler, permutations),
-        _check_independence(source),
+        _check_independence(table),
     )
 
 
@@ -98,8 +98,8 @@ def _check_collinearity(sampler: KnockoffSampler) -> AssumptionCheck:
     return AssumptionCheck("collinearity", n == 0, float(n), 0.0, f"{found} exactly determined by other columns.")
 
 
-def _check_independence(source: Source) -> AssumptionCheck:
-    roles = [name for name, values in (("groups", source.groups), ("times", source.time)) if values is not None]
+def _check_independence(table: Table) -> AssumptionCheck:
+    roles = [name for name, values in (("groups", table.groups), ("times", table.time)) if values is not None]
     sentence = (
         f"The rows have {' and '.join(roles)}, and knockoffs assume independent rows."
         if roles

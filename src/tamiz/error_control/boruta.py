@@ -23,10 +23,6 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
-from tamiz.sources.appended_columns import AppendedColumns
-from tamiz.sources.base import Source
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import CopiedColumn, Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     BoolArray,
@@ -39,6 +35,10 @@ from tamiz.storage.invariants import (
     Nullable,
     OneOf,
 )
+from tamiz.table.appended_columns import AppendedColumns
+from tamiz.table.base import Table
+from tamiz.table.feature_checks import record_features
+from tamiz.table.schema import CopiedColumn, Schema
 
 _CORRECTIONS = ("bonferroni", "two_step")
 _STATUSES = ("confirmed", "tentative", "rejected")
@@ -188,7 +188,7 @@ class BorutaSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows in the scores; shadows exchange the values of rows of different weights.
@@ -204,10 +204,10 @@ class BorutaSelector(Selector):
         )
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, sample_weight, groups)
-            schema = source.schema
+            table = self._open_table(X, y, sample_weight, groups)
+            schema = table.schema
             self.relevance_ = _choose_relevance(self.relevance, schema)
-            decisions = search.run(_make_shadow_scorer(self.relevance_, source), schema, rng)
+            decisions = search.run(_make_shadow_scorer(self.relevance_, table), schema, rng)
         ended = (
             []
             if decisions.is_complete
@@ -232,7 +232,7 @@ class BorutaSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), default=None
         groups : array of shape (n_samples,), default=None
@@ -246,12 +246,12 @@ class BorutaSelector(Selector):
         # A copy of the random state: `fit` makes the same random draws afterwards.
         rng = make_rng(copy.deepcopy(self.random_state))
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, sample_weight, groups)
-            score = _make_shadow_scorer(_choose_relevance(self.relevance, source.schema), source)
-            columns = source.schema.used
+            table = self._open_table(X, y, sample_weight, groups)
+            score = _make_shadow_scorer(_choose_relevance(self.relevance, table.schema), table)
+            columns = table.schema.used
             copied = _choose_copied(columns)
             # The values of the columns and of their shadows, and the codes of both.
-            n_bytes = 16.0 * source.schema.n_rows * (len(columns) + len(copied))
+            n_bytes = 16.0 * table.schema.n_rows * (len(columns) + len(copied))
             return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE, n_bytes)
 
 
@@ -272,19 +272,19 @@ def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Rele
     return relevance
 
 
-def _make_shadow_scorer(relevance: Relevance, source: Source) -> ShadowScorer:
+def _make_shadow_scorer(relevance: Relevance, table: Table) -> ShadowScorer:
     """Return a function that scores columns and shadows in one table, each time with new permutations and random draws."""
-    faster = relevance.make_shadow_scorer(source) if isinstance(relevance, RowRelevance) else None
-    return faster or _TableScorer(relevance, source)
+    faster = relevance.make_shadow_scorer(table) if isinstance(relevance, RowRelevance) else None
+    return faster or _TableScorer(relevance, table)
 
 
 class _TableScorer:
     """Scores a table to which shadows are appended."""
 
-    def __init__(self, relevance: Relevance, source: Source) -> None:
+    def __init__(self, relevance: Relevance, table: Table) -> None:
         self._relevance = relevance
-        self._own = AppendedColumns(source, _NO_FRAME)
-        self._schema = source.schema
+        self._own = AppendedColumns(table, _NO_FRAME)
+        self._schema = table.schema
 
     def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         shadows = [

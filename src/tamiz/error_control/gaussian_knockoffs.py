@@ -19,10 +19,10 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.statistics.base import Floats, is_missing
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.in_memory import eager_frame, is_frame
 
 # Matrices of rows by columns, and of columns by columns, that exist at once.
 _N_ROW_MATRICES, _N_COLUMN_MATRICES = 6, 8
@@ -99,15 +99,15 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
            [0.5, 0.4, 0.5, 1. ]])
     """
     check_choice("method", method, METHODS)
-    if isinstance(X, Source):
-        raise TypeError("X must be an array or a data frame, got a Source; pass source.frame().")
+    if isinstance(X, Table):
+        raise TypeError("X must be an array or a data frame, got a Table; pass source.frame().")
     # A stream of its own: users simulate tables by default_rng(seed), and the noise must not be the numbers of the table.
     rng = np.random.default_rng(make_rng(random_state).integers(2**63))
     with parallel.thread_session():
-        source = as_source(X)
-        used = source.schema.used.tolist()
-        values = {j: block.column(j) for block in source.blocks(used) for j in used}
-        sampler = KnockoffSampler(values, source.schema.names, method, rng)
+        table = as_table(X)
+        used = table.schema.used.tolist()
+        values = {j: block.column(j) for block in table.blocks(used) for j in used}
+        sampler = KnockoffSampler(values, table.schema.names, method, rng)
         permutations = sampler.draw(rng)
     warn_user(sampler.collinearity_warnings())
     return _permute_columns(X, permutations)

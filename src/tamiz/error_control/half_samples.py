@@ -20,11 +20,11 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.selection.selector import Selector
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.row_groups import weight_groups_equally
-from tamiz.sources.views import as_training_source, resampled_weights, select_rows, target_array
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Masks
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.views import as_training_table, resampled_weights, select_rows, target_array
 
 # A class of fewer rows may be missing from a half, so every class is halved.
 _MIN_CLASS_ROWS = 20
@@ -34,23 +34,23 @@ _BATCH_VALUES, _BATCH_PAIRS = 2**22, 25
 _TIE_TOLERANCE = 1e-9
 
 
-def draw_half_pairs(source: Source, n_pairs: int, rng: np.random.Generator) -> Iterator[Masks]:
+def draw_half_pairs(table: Table, n_pairs: int, rng: np.random.Generator) -> Iterator[Masks]:
     """Yield pairs of disjoint random halves of the rows, as masks of shape (2, n_rows); of an odd number, one row is in neither.
 
     Halves of a table with groups consist of whole groups. Where a class has fewer than 20 rows, each class is halved, up to a row.
     """
-    n = source.schema.n_rows
-    unit = np.arange(n) if source.groups is None else np.unique(source.groups, return_inverse=True)[1]
+    n = table.schema.n_rows
+    unit = np.arange(n) if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
     n_units = int(unit.max()) + 1
     if n_units < 4:
-        what, advice = ("rows", "more rows") if source.groups is None else ("groups", "more groups or none")
+        what, advice = ("rows", "more rows") if table.groups is None else ("groups", "more groups or none")
         raise DataError(
             f"Stability selection needs at least 4 {what}, and there are {n_units}. Pass {advice}, or rank the columns with "
             "RankSelector (tamiz rank)."
         )
     stratum = np.zeros(n_units, dtype=np.intp)
-    if source.groups is None and source.schema.has_classes:
-        stratum = class_strata(target_array(source))
+    if table.groups is None and table.schema.has_classes:
+        stratum = class_strata(target_array(table))
     for halves in islice(halve_units(n_units, stratum, rng), n_pairs):
         # C order, as kernels require; indexing alone returns the transpose.
         yield np.ascontiguousarray(halves[:, unit])
@@ -110,14 +110,14 @@ class RelevanceHalves(HalfSelection):
     once. Otherwise every half is scored by itself.
     """
 
-    def __init__(self, relevance: Relevance, source: Source, n_halves: int) -> None:
+    def __init__(self, relevance: Relevance, table: Table, n_halves: int) -> None:
         counts_rows = isinstance(relevance, StatisticRelevance)
         self._relevance = relevance
-        self._source = weight_groups_equally(source) if counts_rows else source
-        schema = source.schema
+        self._table = weight_groups_equally(table) if counts_rows else table
+        schema = table.schema
         self._candidates = np.array([j for j in schema.used.tolist() if not schema.columns[j].constant], dtype=np.intp)
         self._position = np.searchsorted(schema.used, self._candidates)
-        self._scorers = WeightedScorers.from_relevances({"": relevance}, self._source, n_halves)
+        self._scorers = WeightedScorers.from_relevances({"": relevance}, self._table, n_halves)
         self.rescores_halves = not self._scorers.names
 
     @property
@@ -128,34 +128,34 @@ class RelevanceHalves(HalfSelection):
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
         """Return the highest-scoring columns of every half."""
         assert n_features is not None
-        size = int(np.clip(_BATCH_VALUES // (2 * self._source.schema.n_rows), 1, _BATCH_PAIRS))
+        size = int(np.clip(_BATCH_VALUES // (2 * self._table.schema.n_rows), 1, _BATCH_PAIRS))
         batches = iter(lambda: list(islice(pairs, size)), [])
 
         def score(batch: list[Masks]) -> Floats:
             weights = np.concatenate(batch).astype(np.float64)
             if self._scorers.names:
                 with capture_warnings():
-                    return self._scorers.scores(resampled_weights(self._source, weights))[:, 0, self._position]
+                    return self._scorers.scores(resampled_weights(self._table, weights))[:, 0, self._position]
             return np.array([self._score_rows(half) for half in weights])
 
         n_batches = -(-n_pairs // size)
         scored = progress.track_progress("Halves of the rows", parallel.map_blocks(score, batches), n_batches)
         chosen = [select_highest(scores, n_features, rng) for batch in scored for scores in batch]
-        masks = np.zeros((len(chosen), self._source.schema.n_columns), dtype=bool)
+        masks = np.zeros((len(chosen), self._table.schema.n_columns), dtype=bool)
         masks[:, self._candidates] = chosen
         return masks
 
     def _score_rows(self, half: Floats) -> Floats:
         with capture_warnings():
-            rows = select_rows(self._source, np.flatnonzero(half))
+            rows = select_rows(self._table, np.flatnonzero(half))
             return score_columns(clone(self._relevance), rows).scores[self._candidates]
 
 
 class SelectorHalves(HalfSelection):
     """Fits clones of a selector of this package, or of a scikit-learn selector, which gets the rows in the user's type."""
 
-    def __init__(self, selector: Any, source: Source) -> None:
-        self._selector, self._source = selector, source
+    def __init__(self, selector: Any, table: Table) -> None:
+        self._selector, self._table = selector, table
 
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
         """Return the columns that the selector keeps on every half."""
@@ -168,16 +168,16 @@ class SelectorHalves(HalfSelection):
             if isinstance(selector, SubsetSelector):
                 # Halves are other data.
                 selector.set_params(journal=None)
-            half = select_rows(self._source, rows)
+            half = select_rows(self._table, rows)
             with capture_warnings(), progress.use_listener(None):
                 found.append(_fit_selector(selector, half))
         return np.array(found)
 
 
-def _fit_selector(selector: Any, half: Source) -> NDArray[np.bool_]:
+def _fit_selector(selector: Any, half: Table) -> NDArray[np.bool_]:
     if isinstance(selector, Selector):
         support: NDArray[np.bool_] = selector.fit(
-            half if half.schema.target is None else as_training_source(half)
+            half if half.schema.target is None else as_training_table(half)
         ).get_support()
         return support
     y = None if half.schema.target is None else half.target_values()

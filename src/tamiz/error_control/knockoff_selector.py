@@ -32,12 +32,12 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
-from tamiz.sources.appended_columns import AppendedColumns
-from tamiz.sources.base import Source
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Column, CopiedColumn
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
+from tamiz.table.appended_columns import AppendedColumns
+from tamiz.table.base import Table
+from tamiz.table.feature_checks import record_features
+from tamiz.table.schema import Column, CopiedColumn
 
 _REASON = "its place is that of a column in the table of columns and knockoffs"
 _PLAN_ADVICE = "Fewer columns (a RankSelector before it, or kinds) take less time."
@@ -105,7 +105,7 @@ class KnockoffSelector(Selector):
     Raises
     ------
     DataError
-        When the table cannot be used, or is a source with row weights.
+        When the table cannot be used, or has row weights.
     TypeError
         When `sample_weight` is passed. As `fit` has no such parameter, a pipeline with metadata routing passes weights to its model
         alone. Repeat the rows instead.
@@ -194,7 +194,7 @@ class KnockoffSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,)
 
         Returns
@@ -205,11 +205,11 @@ class KnockoffSelector(Selector):
         self._check_parameters()
         once = clone(self).set_params(n_draws=1, max_seconds=None, random_state=0)
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, None, None)
-            n_rows, n_columns = source.schema.n_rows, len(source.schema.used)
+            table = self._open_table(X, y, None, None)
+            n_rows, n_columns = table.schema.n_rows, len(table.schema.used)
             # With more columns than rows the cost is of lower order, which is timed where few columns show it.
             is_wide = n_columns > 2 * n_rows
-            seconds = time_on_columns(once.fit, source, 2.0 if is_wide else 3.0, n_rows + 1 if is_wide else 0)
+            seconds = time_on_columns(once.fit, table, 2.0 if is_wide else 3.0, n_rows + 1 if is_wide else 0)
         n_bytes = matrix_bytes(n_rows, n_columns)
         return RepetitionPlan(
             "draws of knockoffs", self.n_draws, seconds, seconds * self.n_draws, _PLAN_ADVICE, n_bytes
@@ -220,26 +220,26 @@ class KnockoffSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,)
         """
         self._check_parameters()
         limit = TimeLimit(self.max_seconds)
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, None, None)
-            self.importance_ = self._choose_importance(source)
+            table = self._open_table(X, y, None, None)
+            self.importance_ = self._choose_importance(table)
             rng = make_rng(self.random_state)
-            own = AppendedColumns(source, _NO_FRAME)
+            own = AppendedColumns(table, _NO_FRAME)
             check = partial(limit.check, "The first draw of knockoffs")
-            sampler = KnockoffSampler(own.values, source.schema.names, self.method, rng, check)
-            draws = _Draws(source, own, sampler, self.importance_)
+            sampler = KnockoffSampler(own.values, table.schema.names, self.method, rng, check)
+            draws = _Draws(table, own, sampler, self.importance_)
             seeds = rng.integers(2**63, size=self.n_draws).tolist()
             found = parallel.map_blocks(draws.statistics, limit.take(seeds))
             results = list(progress.track_progress("Draws of knockoffs", found, self.n_draws))
             permutations = sampler.draw(np.random.default_rng(seeds[0]))
-            self.checks_ = check_assumptions(sampler, permutations, source)
+            self.checks_ = check_assumptions(sampler, permutations, table)
         record_features(self, X)
-        self.schema_ = schema = source.schema
+        self.schema_ = schema = table.schema
         self.statistics_, self.s_ = np.zeros((len(results), schema.n_columns)), np.zeros(schema.n_columns)
         self.statistics_[:, sampler.columns] = [statistics for statistics, _ in results]
         self.s_[sampler.columns] = sampler.s
@@ -269,15 +269,15 @@ class KnockoffSelector(Selector):
                 f"offset=0 has no e-values, which n_draws={self.n_draws} needs; use offset=1, or n_draws=1."
             )
 
-    def _choose_importance(self, source: Source) -> Relevance:
-        if source.schema.weight is not None:
+    def _choose_importance(self, table: Table) -> Relevance:
+        if table.schema.weight is not None:
             raise DataError(
-                f"KnockoffSelector does not support row weights ({source.schema.weight!r}): a row of weight 2 is not two "
+                f"KnockoffSelector does not support row weights ({table.schema.weight!r}): a row of weight 2 is not two "
                 "rows with independent knockoffs. Repeat the rows, or pass a table without weights."
             )
         criterion = self._criterion()
-        importance = choose_relevance(self.importance, source.schema) if isinstance(self.importance, str) else criterion
-        importance.check(source.schema)
+        importance = choose_relevance(self.importance, table.schema) if isinstance(self.importance, str) else criterion
+        importance.check(table.schema)
         return importance
 
     def _select(self, columns: NDArray[np.intp]) -> None:
@@ -323,7 +323,7 @@ class KnockoffSelector(Selector):
 class _Draws:
     """Statistics of draws of knockoffs of one table."""
 
-    source: Source
+    table: Table
     own: AppendedColumns
     sampler: KnockoffSampler
     importance: Relevance
@@ -336,7 +336,7 @@ class _Draws:
         first = rng.integers(2, size=len(columns))
         pairs: list[tuple[Column, NDArray[Any]]] = []
         for k, j in enumerate(columns.tolist()):
-            column, values = self.source.schema.columns[j], self.own.values[j]
+            column, values = self.table.schema.columns[j], self.own.values[j]
             both = [values, values[permutations[j]]]
             for number in (0, 1):
                 name, is_knockoff = f"{column.name} ({number})", number ^ first[k]
@@ -344,6 +344,6 @@ class _Draws:
                 pairs.append((described, both[is_knockoff]))
         table = self.own.table(pairs, excluded=columns.tolist(), reason=_REASON)
         with capture_warnings() as messages:
-            scores = score_rows(self.importance, table)[self.source.schema.n_columns :].reshape(-1, 2)
+            scores = score_rows(self.importance, table)[self.table.schema.n_columns :].reshape(-1, 2)
         at = np.arange(len(columns))
         return scores[at, first] - scores[at, 1 - first], messages

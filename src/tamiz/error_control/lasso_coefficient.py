@@ -11,9 +11,9 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 
 # Steps of coordinate descent for one penalty.
 _MAX_ITERATIONS = 2000
@@ -88,13 +88,13 @@ class LassoCoefficient(ModelRelevance):
         """Return how many values a lasso is fitted to where its time is limited: every class has coefficients of its own."""
         return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
-    def score(self, source: Source) -> Floats:
+    def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after fitting models to its rows."""
         check_integer("cv", self.cv, low=2)
-        if source.schema.weight is not None:
+        if table.schema.weight is not None:
             raise DataError("LassoCoefficient does not support row weights; pass a table without them.")
-        scores = np.zeros(source.schema.n_columns)
-        rows = self.make_training_data(source, self.random_state)
+        scores = np.zeros(table.schema.n_columns)
+        rows = self.make_training_data(table, self.random_state)
         if rows is not None:
             np.add.at(scores, rows.source_columns, rows.present_share * self._squared_coefficients(rows))
         return np.sqrt(scores)

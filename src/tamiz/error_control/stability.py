@@ -27,12 +27,12 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
-from tamiz.sources.base import Source
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, without_target
 from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
 from tamiz.subsets.candidates import Masks
+from tamiz.table.base import Table
+from tamiz.table.feature_checks import record_features
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns, without_target
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
 # Columns that are compared with each other after the selections: the smallest frequency of one, and their largest number.
@@ -103,7 +103,7 @@ class StabilitySelector(Selector):
     Raises
     ------
     DataError
-        When the table has fewer than four rows or groups, cannot be used, or is a source with row weights.
+        When the table has fewer than four rows or groups, cannot be used, or has row weights.
     TypeError
         When `sample_weight` is passed. As `fit` has no such parameter, a pipeline with metadata routing passes weights to its model
         alone. Repeat the rows instead.
@@ -223,7 +223,7 @@ class StabilitySelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,), default=None
             Ignored where the relevance or the selector needs no target.
         groups : array of shape (n_samples,), default=None
@@ -234,14 +234,14 @@ class StabilitySelector(Selector):
         limit = TimeLimit(self.max_seconds)
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, None, groups)
-            _check_unweighted(source)
-            halves, n_columns = self._make_halves(source, 2 * n_pairs)
-            n_features = self._choose_n_features(n_columns, source.schema)
+            table = self._open_table(X, y, None, groups)
+            _check_unweighted(table)
+            halves, n_columns = self._make_halves(table, 2 * n_pairs)
+            n_features = self._choose_n_features(n_columns, table.schema)
             # Halves are drawn ahead of the selections, by as many as there are threads, so they have a generator of their own.
-            pairs = draw_half_pairs(source, n_pairs, make_rng(int(rng.integers(2**63))))
+            pairs = draw_half_pairs(table, n_pairs, make_rng(int(rng.integers(2**63))))
             masks = halves.select(limit.take(pairs), n_pairs, n_features, rng)
-        schema = source.schema
+        schema = table.schema
         self.n_pairs_ = len(masks) // 2
         counts = masks.sum(axis=0)
         self.selection_frequencies_ = counts / len(masks)
@@ -252,7 +252,7 @@ class StabilitySelector(Selector):
         self.support_ = self._support = counts >= round(self.threshold_ * len(masks), 8)
         self._support[np.setdiff1d(np.arange(schema.n_columns), schema.used)] = False
         with parallel.thread_session(self.n_jobs):
-            of_copies = self._describe_copies(source, masks)
+            of_copies = self._describe_copies(table, masks)
         record_features(self, X)
         self.schema_ = schema
         ended = limit.describe(self.n_pairs_, n_pairs, "pairs of halves")
@@ -266,7 +266,7 @@ class StabilitySelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,), default=None
         groups : array of shape (n_samples,), default=None
 
@@ -280,16 +280,16 @@ class StabilitySelector(Selector):
         # A copy of the random state: `fit` makes the same random draws afterwards.
         rng = make_rng(copy.deepcopy(self.random_state))
         with parallel.thread_session(self.n_jobs):
-            source = self._open_source(X, y, None, groups)
-            _check_unweighted(source)
-            halves, n_columns = self._make_halves(source, 2 * n_pairs)
-            n_features = self._choose_n_features(n_columns, source.schema)
+            table = self._open_table(X, y, None, groups)
+            _check_unweighted(table)
+            halves, n_columns = self._make_halves(table, 2 * n_pairs)
+            n_features = self._choose_n_features(n_columns, table.schema)
 
             def select_from_pair() -> None:
-                halves.select(draw_half_pairs(source, 1, rng), 1, n_features, rng)
+                halves.select(draw_half_pairs(table, 1, rng), 1, n_features, rng)
 
             advice = f"{_PLAN_ADVICE} {_RELEVANCE_ADVICE}" if halves.rescores_halves else _PLAN_ADVICE
-            n_bytes = 16.0 * source.schema.n_rows * len(source.schema.used)
+            n_bytes = 16.0 * table.schema.n_rows * len(table.schema.used)
             return time_repetitions(select_from_pair, n_pairs, "pairs of halves", advice, n_bytes)
 
     def _check_bounds(self) -> None:
@@ -303,13 +303,13 @@ class StabilitySelector(Selector):
                 "n_features, threshold and max_false cannot all be set: any two of them determine the third. Leave one as None."
             )
 
-    def _make_halves(self, source: Source, n_halves: int) -> tuple[HalfSelection, int]:
+    def _make_halves(self, table: Table, n_halves: int) -> tuple[HalfSelection, int]:
         """Return what selects columns from halves, and the number of columns that it selects from."""
         if not self._ranks:
-            return SelectorHalves(self._checked_selector(), source), len(source.schema.used)
-        relevance = choose_relevance(self.selector, source.schema)
-        relevance.check(source.schema)
-        halves = RelevanceHalves(relevance, source, n_halves)
+            return SelectorHalves(self._checked_selector(), table), len(table.schema.used)
+        relevance = choose_relevance(self.selector, table.schema)
+        relevance.check(table.schema)
+        halves = RelevanceHalves(relevance, table, n_halves)
         if not halves.n_candidates:
             raise DataError("Every column is constant or excluded, so no half can select one.")
         return halves, halves.n_candidates
@@ -348,16 +348,16 @@ class StabilitySelector(Selector):
     def _bound(self, n_columns: int, threshold: float) -> float:
         return false_selection_bound(self.n_features_per_half_, n_columns, threshold, self.n_pairs_, self.assumption)
 
-    def _describe_copies(self, source: Source, masks: Masks) -> list[Verdict]:
+    def _describe_copies(self, table: Table, masks: Masks) -> list[Verdict]:
         """Return warnings about groups of copies of which a half selects one with at least the threshold's frequency."""
-        frequencies, used = self.selection_frequencies_, source.schema.used
+        frequencies, used = self.selection_frequencies_, table.schema.used
         often = used[np.argsort(-frequencies[used], kind="stable")[:_MAX_COMPARED]]
         often = np.sort(often[frequencies[often] >= _MIN_COPY_FREQUENCY])
         if len(often) < 2:
             return []
-        names, groups = source.schema.names, dict[str, list[str]]()
+        names, groups = table.schema.names, dict[str, list[str]]()
         with capture_warnings():
-            determined = RedundancyFilter().fit(without_target(select_columns(source, often.tolist()))).determined_by_
+            determined = RedundancyFilter().fit(without_target(select_columns(table, often.tolist()))).determined_by_
         for name, by in ((name, by) for name, by in determined.items() if by):
             groups.setdefault(by[0], [by[0]]).append(name)
         warnings = []
@@ -391,9 +391,9 @@ class StabilitySelector(Selector):
         ]
 
 
-def _check_unweighted(source: Source) -> None:
-    if source.schema.weight is not None:
+def _check_unweighted(table: Table) -> None:
+    if table.schema.weight is not None:
         raise DataError(
-            f"StabilitySelector does not support row weights ({source.schema.weight!r}): a row of weight 2 is in one half, and two "
+            f"StabilitySelector does not support row weights ({table.schema.weight!r}): a row of weight 2 is in one half, and two "
             "equal rows may be in both. Repeat the rows, or pass a table without weights."
         )

@@ -20,11 +20,11 @@ from tamiz.neighbors.row_encoders import RowEncoder, count_rows, row_numbers
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.in_memory import code_vector
-from tamiz.sources.views import target_array
 from tamiz.statistics.base import Codes, Floats
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.in_memory import code_vector
+from tamiz.table.views import target_array
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class GraphBuilder(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             Numeric columns are used unchanged. Categorical columns become indicators divided by the square root of their share.
             With metric="precomputed", X is a square matrix of distances, dense or sparse. A C-contiguous float64 array, or a dense
             matrix of distances, is not copied: if you change it later, new rows are attached to the changed rows.
@@ -167,14 +167,14 @@ def read_points(X: Any, metric: str, *, fill_missing: bool) -> tuple[Points, Row
 
 
 def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
-    """Return the classes of the rows, from y or from the target of a source."""
-    if isinstance(X, Source):
-        target = as_source(X, y).schema.target
+    """Return the classes of the rows, from y or from the target of a table."""
+    if isinstance(X, Table):
+        target = as_table(X, y).schema.target
         if target is None:
-            raise DataError(f"{owner} joins rows of one class; open the source with a target of classes.")
+            raise DataError(f"{owner} joins rows of one class; open the table with a target of classes.")
         if target.is_number:
             raise DataError(
-                f"{owner} joins rows of one class; open the source with a target of classes: {target.name!r} is read as "
+                f"{owner} joins rows of one class; open the table with a target of classes: {target.name!r} is read as "
                 f"{target.kind}. Pass kinds={{{target.name!r}: 'categorical'}} or, on the command line, "
                 f"--kinds {quote(target.name + '=categorical')}."
             )

@@ -21,8 +21,6 @@ from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice
-from tamiz.sources.feature_checks import check_graph_columns
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     Condition,
@@ -35,6 +33,8 @@ from tamiz.storage.invariants import (
     Number,
 )
 from tamiz.storage.records import Serializable
+from tamiz.table.feature_checks import check_graph_columns
+from tamiz.table.schema import Schema
 
 
 class Graph(Serializable, ABC):

@@ -55,7 +55,7 @@ def rank_agreement(
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.
@@ -109,7 +109,7 @@ def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.

@@ -19,8 +19,8 @@ from tamiz.neighbors.points import EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.sources.base import Source
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
 
 PointIndices = NDArray[np.int32]
 
@@ -124,15 +124,15 @@ def read_embedding_pair(X: Any, embedding: Any, metric: str) -> EmbeddingPair:
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
     embedding : array or data frame of shape (n_samples, n_components)
     metric : str
         A name in the metric registry of `tamiz.neighbors`.
     """
     coordinates = _read_embedding(embedding)
-    if isinstance(X, Source) and X.schema.weight is not None:
+    if isinstance(X, Table) and X.schema.weight is not None:
         raise DataError(
-            f"Map quality is not defined for weighted rows, and the source has the weights {X.schema.weight!r}; open it without "
+            f"Map quality is not defined for weighted rows, and the table has the weights {X.schema.weight!r}; open it without "
             "weight."
         )
     points, _ = read_points(X, metric, fill_missing=True)

@@ -20,8 +20,8 @@ from tamiz.metrics.embedding_pair import (
 )
 from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.runtime import parallel
-from tamiz.sources.in_memory import code_vector
 from tamiz.statistics.base import Codes, Floats
+from tamiz.table.in_memory import code_vector
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.
@@ -153,7 +153,7 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.
@@ -206,7 +206,7 @@ def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric:
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.
@@ -278,7 +278,7 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.

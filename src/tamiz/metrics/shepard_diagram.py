@@ -121,7 +121,7 @@ def shepard(
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.

@@ -183,7 +183,7 @@ def normalized_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scal
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.
@@ -234,7 +234,7 @@ def kruskal_stress(X: Any, embedding: Any, *, metric: str = "euclidean", scale: 
 
     Parameters
     ----------
-    X : array, data frame, sparse matrix or Source
+    X : array, data frame, sparse matrix or Table
         The rows that were mapped; a square matrix of distances with metric="precomputed".
     embedding : array or data frame of shape (n_samples, n_components)
         The coordinates of the rows on the map, from any method.

@@ -25,10 +25,10 @@ from tamiz.models.fit_warnings import FitWarnings
 from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
 from tamiz.models.scoring import Scoring
-from tamiz.sources.base import Source
-from tamiz.sources.views import metadata_at
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.base import Table
+from tamiz.table.views import metadata_at
 
 ColumnIndices = NDArray[np.intp]
 
@@ -105,7 +105,7 @@ class CVTask:
     ----------
     estimator : estimator
         Not fitted; backends fit clones. Every random_state is set.
-    source : Source
+    table : Table
         The table, without rows of weight 0.
     folds : Folds
         Each has at least one training row and one test row.
@@ -125,7 +125,7 @@ class CVTask:
     """
 
     estimator: Any
-    source: Source
+    table: Table
     folds: Folds
     target: NDArray[Any]
     weight: Floats | None
@@ -178,7 +178,7 @@ class CVTask:
     @cached_property
     def matrix(self) -> EncodedMatrix:
         """The design matrix, for backends that compute with numbers."""
-        return EncodedMatrix(self.source, self.folds, self.encoding, impute=self.impute)
+        return EncodedMatrix(self.table, self.folds, self.encoding, impute=self.impute)
 
     @cached_property
     def test_rows(self) -> NDArray[np.intp]:
@@ -212,11 +212,11 @@ class CVTask:
     @cached_property
     def fit_requests(self) -> dict[str, str]:
         """The parameters of the estimator's fit that are metadata of the rows, with the names of the metadata."""
-        return requested_metadata(self.estimator, "fit", {name: name for name in self.source.metadata})
+        return requested_metadata(self.estimator, "fit", {name: name for name in self.table.metadata})
 
     def metadata_at(self, rows: NDArray[np.intp]) -> dict[str, Any]:
         """Return the metadata of some rows."""
-        return metadata_at(self.source.metadata, rows, len(self.target))
+        return metadata_at(self.table.metadata, rows, len(self.target))
 
 
 class FoldBackend(ABC):

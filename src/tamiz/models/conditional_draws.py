@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tamiz.models.folds import Folds, RowIndices
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.evaluator import Unit
+from tamiz.table.base import Table
+from tamiz.table.schema import Column
 
 # Penalties of the ridge regressions, in units of the variance of a standardised column; the best by held-out error is used.
 _PENALTIES = (1e-3, 1e-2, 1e-1)
@@ -95,7 +95,7 @@ class ConditionalSampler:
 
     Parameters
     ----------
-    source : Source
+    table : Table
     folds : Folds
         Each row is tested at most once.
     seed : int
@@ -108,26 +108,23 @@ class ConditionalSampler:
     for each feature of a column with curves or products.
     """
 
-    def __init__(self, source: Source, folds: Folds, seed: int) -> None:
-        self._schema, self._folds, self._seed = source.schema, folds, seed
-        self._used = source.schema.used
-        n_features = sum(_max_features(source.schema.columns[j]) for j in self._used.tolist())
+    def __init__(self, table: Table, folds: Folds, seed: int) -> None:
+        self._schema, self._folds, self._seed = table.schema, folds, seed
+        self._used = table.schema.used
+        n_features = sum(_max_features(table.schema.columns[j]) for j in self._used.tolist())
         check_memory(
-            8.0 * n_features * (2 * source.schema.n_rows + len(folds) * (1 + len(_PENALTIES)) * n_features),
+            8.0 * n_features * (2 * table.schema.n_rows + len(folds) * (1 + len(_PENALTIES)) * n_features),
             f"The regressions of {len(self._used):,} columns on each other",
             "Use fewer rows, or columns with fewer levels.",
         )
-        self._columns: dict[int, NDArray[Any]] = {
-            j: np.concatenate([np.asarray(block.column(j)) for block in source.blocks([j])])
-            for j in self._used.tolist()
-        }
-        blocks = {j: _column_features(source.schema.columns[j], values) for j, values in self._columns.items()}
+        self._columns: dict[int, NDArray[Any]] = {j: table.column(j) for j in self._used.tolist()}
+        blocks = {j: _column_features(table.schema.columns[j], values) for j, values in self._columns.items()}
         ends = np.cumsum([0, *(block.shape[1] for block in blocks.values())])
         self._features = {j: np.arange(ends[k], ends[k + 1]) for k, j in enumerate(blocks)}
         self._values = np.hstack(list(blocks.values()))
         self._bends = np.quantile(self._values, _BENDS, axis=0).T
         # The fold that tests each row, -1 for none.
-        self._fold_of = np.full(source.schema.n_rows, -1)
+        self._fold_of = np.full(table.schema.n_rows, -1)
         for number, fold in enumerate(folds):
             self._fold_of[fold.test] = number
         self._tested = np.flatnonzero(self._fold_of >= 0)

@@ -15,12 +15,12 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import Encoding, check_has_features, level_indicators
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.base import Table
+from tamiz.table.encoding import Encoding, check_has_features, level_indicators
+from tamiz.table.views import weight_array
 
 # "none": numbers as they are. "codes": also the number of every level. "indicators": also a 0/1 indicator for every level; missing
 # values stay NaN. "standard": numbers standardised and indicators scaled, by the training rows of every fold.
@@ -45,7 +45,7 @@ class EncodedMatrix:
 
     Parameters
     ----------
-    source : Source
+    table : Table
     folds : sequence of Fold
     encoding : {"standard", "indicators", "codes", "none"}, default="standard"
     impute : bool, default=True
@@ -59,20 +59,20 @@ class EncodedMatrix:
     """
 
     def __init__(
-        self, source: Source, folds: Sequence[Fold], encoding: MatrixEncoding = "standard", *, impute: bool = True
+        self, table: Table, folds: Sequence[Fold], encoding: MatrixEncoding = "standard", *, impute: bool = True
     ) -> None:
-        schema = source.schema
+        schema = table.schema
         self.coordinates: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
         self._schema, self._impute = schema, impute and encoding == "standard"
         # The ids of the folds are unique as long as the folds exist.
         self._folds = tuple(folds)
         self._encodings: dict[int, tuple[Encoding, NDArray[np.bool_]]] | None = None
         if encoding in ("none", "codes"):
-            self._values = self._read_numbers(source, codes=encoding == "codes")
+            self._values = self._read_numbers(table, codes=encoding == "codes")
             return
-        self._values = self._read_indicators(source)
+        self._values = self._read_indicators(table)
         if encoding == "standard":
-            self._weight = weight_array(source)
+            self._weight = weight_array(table)
             fitted = parallel.map_blocks(lambda fold: self._fit_encoding(fold.train), self._folds)
             self._encodings = {id(fold): encoding for fold, encoding in zip(self._folds, fitted, strict=True)}
 
@@ -81,7 +81,7 @@ class EncodedMatrix:
         """The number of coordinates of all columns."""
         return int(self._values.shape[1])
 
-    def _read_numbers(self, source: Source, *, codes: bool) -> Floats:
+    def _read_numbers(self, table: Table, *, codes: bool) -> Floats:
         schema, used = self._schema, self._schema.used.tolist()
         coded = {j for j in schema.categorical if not is_number_like(schema.columns[j])}
         for j in sorted(coded):
@@ -95,7 +95,7 @@ class EncodedMatrix:
             "Leave columns out with kinds, or rows.",
         )
         values = np.empty((schema.n_rows, len(used)))
-        for block in source.blocks(used):
+        for block in table.blocks(used):
             for k, j in enumerate(used):
                 found = block.column(j)
                 values[block.rows.start : block.rows.stop, k] = (
@@ -103,7 +103,7 @@ class EncodedMatrix:
                 )
         return values
 
-    def _read_indicators(self, source: Source) -> Floats:
+    def _read_indicators(self, table: Table) -> Floats:
         schema = self._schema
         check_has_features(schema)
         done = 0
@@ -117,7 +117,7 @@ class EncodedMatrix:
             "Use naive Bayes without encode=True, or fewer rows.",
         )
         levels, values = level_indicators(schema), np.empty((schema.n_rows, done))
-        for block in source.blocks(schema.used.tolist()):
+        for block in table.blocks(schema.used.tolist()):
             values[block.rows.start : block.rows.stop] = design_matrix(block, schema.numeric, levels, np.float64)
         return values
 

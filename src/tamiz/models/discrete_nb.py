@@ -96,11 +96,11 @@ class DiscreteNBBackend(MatrixBackend):
             )
 
     def _row_number(self, row: int) -> int:
-        return int(self.task.source.row_numbers[row])
+        return int(self.task.table.row_numbers[row])
 
     def _column_name(self, coordinate: int) -> str:
         own = self.task.matrix.coordinates
-        return self.task.source.schema.names[next(j for j, mine in enumerate(own) if coordinate in mine)]
+        return self.task.table.schema.names[next(j for j, mine in enumerate(own) if coordinate in mine)]
 
     def max_bytes(self) -> float:
         """Return the bytes of the test rows."""

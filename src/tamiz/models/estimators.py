@@ -29,9 +29,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from tamiz.exceptions import DataError
 from tamiz.models.native_table import is_number_like
 from tamiz.runtime.user_warnings import list_names
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Column, Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Column, Schema
 
 _LARGEST_SEED = 2**31
 # Types of estimators that need no target.
@@ -297,9 +297,9 @@ def accepts_sparse(estimator: Any) -> bool:
     return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.sparse)
 
 
-def native_rows(estimator: Any, source: Source) -> Any:
+def native_rows(estimator: Any, table: Table) -> Any:
     """Return rows in the type that the user passed; a sparse matrix becomes an array if the estimator does not accept it."""
-    rows = source.frame()
+    rows = table.frame()
     return rows.toarray() if sparse.issparse(rows) and not accepts_sparse(estimator) else rows
 
 

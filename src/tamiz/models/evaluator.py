@@ -232,7 +232,7 @@ class WrapperEvaluator(Evaluator):
     @cached_property
     def _all_rows(self) -> FoldImportances:
         """The models of all rows; their test row is not used."""
-        rows = np.arange(self.task.source.schema.n_rows)
+        rows = np.arange(self.task.table.schema.n_rows)
         task = replace(self.task, folds=Folds((Fold(rows, rows[:1]),), "all rows"))
         return FoldImportances(RefitBackend(task), 0, self.task.fit_warnings, self._unit_notes)
 
@@ -283,7 +283,7 @@ class FoldImportances(MeritProperties):
 
     @cached_property
     def _refit(self) -> Callable[[ColumnIndices], FittedFold]:
-        return self._backend.fold_refitter(self._backend.task.source.schema.used, self._fold)
+        return self._backend.fold_refitter(self._backend.task.table.schema.used, self._fold)
 
     def importances(
         self,
@@ -332,11 +332,11 @@ class FoldImportances(MeritProperties):
 
 def _unit_notes(task: CVTask) -> list[Verdict]:
     """Return a note where the columns of a table have very different standard deviations."""
-    schema = task.source.schema
+    schema = task.table.schema
     numbers = [j for j in schema.used.tolist() if schema.columns[j].is_number]
     std = np.empty(len(numbers))
     for k, j in enumerate(numbers):
-        values = np.concatenate([block.column(j) for block in task.source.blocks([j])])
+        values = task.table.column(j)
         std[k] = values[~is_missing(values)].std()
     numbers, std = [j for j, s in zip(numbers, std.tolist(), strict=True) if s > 0], std[std > 0]
     if not len(std) or std.max() <= _MAX_STD_RATIO * std.min():
@@ -359,7 +359,7 @@ def _task_identity_fields(task: CVTask) -> dict[str, Any]:
         for rows in (fold.train_in_order, fold.test):
             # The user's row numbers, after their count, so that different folds cannot produce the same bytes.
             digest.update(np.int64(len(rows)).tobytes())
-            digest.update(task.source.row_numbers[rows].astype(np.int64).tobytes())
+            digest.update(task.table.row_numbers[rows].astype(np.int64).tobytes())
     # A target of one column is part of the table's own identity.
     outputs = {"outputs": stable_repr(task.target)} if task.is_multioutput else {}
     return {

@@ -15,8 +15,8 @@ from tamiz.models.base import ColumnIndices, CVTask
 from tamiz.models.estimators import missing_phrase, nested_estimators, non_numeric_kind
 from tamiz.models.native_table import is_number_like
 from tamiz.runtime.user_warnings import list_names
-from tamiz.sources.schema import Column
 from tamiz.statistics.base import is_missing
+from tamiz.table.schema import Column
 
 _SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
 
@@ -37,7 +37,7 @@ def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -
 
 def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str, error: Exception) -> str:
     """Return the message for a refit or a score that raised an error."""
-    schema = task.source.schema
+    schema = task.table.schema
     names = [schema.names[j] for j in columns.tolist()]
     which = f"column{'s' * (len(names) != 1)} {list_names(names)}" if names else "no column"
     first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
@@ -58,7 +58,7 @@ def _degenerate_advice(task: CVTask, columns: ColumnIndices, fold: int, error: E
     if isinstance(error, ValueError) and not is_singular:
         return ""
     classes = task.codes[task.folds[fold].train] if task.has_classes else np.zeros(0, dtype=np.intp)
-    values = {task.source.schema.columns[j].name: _training_values(task, j, fold) for j in columns.tolist()}
+    values = {task.table.schema.columns[j].name: _training_values(task, j, fold) for j in columns.tolist()}
     for where, groups in (
         ("", [np.arange(len(task.folds[fold].train))]),
         ("a class of ", [classes == k for k in np.unique(classes)]),
@@ -74,7 +74,7 @@ def _degenerate_advice(task: CVTask, columns: ColumnIndices, fold: int, error: E
 
 
 def _training_values(task: CVTask, column: int, fold: int) -> NDArray[Any]:
-    return np.concatenate([block.column(column) for block in task.source.blocks([column])])[task.folds[fold].train]
+    return task.table.column(column)[task.folds[fold].train]
 
 
 def _is_constant(values: NDArray[Any]) -> bool:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.duplicate_detection import DuplicateRows, find_duplicate_rows
+from tamiz.table.base import Table
+from tamiz.table.duplicate_detection import DuplicateRows, find_duplicate_rows
 
 # With a larger share of duplicates the table consists of a few patterns, and equal rows are different cases.
 _MAX_REPEAT_SHARE = 0.5
@@ -43,7 +43,7 @@ class TiedRows:
     notes: tuple[str, ...] = ()
 
 
-def tie_repeated_rows(source: Source, y: NDArray[Any]) -> TiedRows:
+def tie_repeated_rows(table: Table, y: NDArray[Any]) -> TiedRows:
     """Return which rows stay in one fold: those equal in every used column and in the target, if they are copies.
 
     A test row whose copy is in the training rows is recognised instead of predicted. Equal rows count as copies unless
@@ -54,7 +54,7 @@ def tie_repeated_rows(source: Source, y: NDArray[Any]) -> TiedRows:
 
     Parameters
     ----------
-    source : Source
+    table : Table
     y : ndarray of shape (n_rows,)
 
     Notes
@@ -65,14 +65,14 @@ def tie_repeated_rows(source: Source, y: NDArray[Any]) -> TiedRows:
     .71.
     """
     untied = np.arange(len(y))
-    copies = find_duplicate_rows(source, y)
+    copies = find_duplicate_rows(table, y)
     n = len(y)
     if copies is None:
         note = (
             f"{n:,} rows were not checked for duplicates because the comparison needs too much memory: copies may be in several "
             "folds."
         )
-        return TiedRows(untied, (note,) if len(source.schema.used) else ())
+        return TiedRows(untied, (note,) if len(table.schema.used) else ())
     if not copies.n_duplicates:
         return TiedRows(untied)
     repeated = (

@@ -37,10 +37,10 @@ from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.views import select_columns
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.base import Table
+from tamiz.table.views import select_columns
 
 # Fits to fewer rows spend most of their time in Python under the GIL, where threads slow each other down: logistic regression on
 # 500 rows takes 2.6 ms per fit on one thread and 3.6 ms on two.
@@ -64,7 +64,7 @@ class SetScores:
 
 def score_folds(
     model: Model,
-    table: Source,
+    table: Table,
     folds: Folds,
     scoring: Scoring | Sequence[Scoring],
     *,
@@ -76,7 +76,7 @@ def score_folds(
     Parameters
     ----------
     model : Model
-    table : Source
+    table : Table
     folds : Folds
         Of the rows of the table.
     scoring : Scoring or list of Scoring
@@ -117,7 +117,7 @@ def score_folds(
     task = make_task(model, view, cv=folds, scoring=scorings[0], seed=seed)
     with progress.use_listener(None):
         # A scorer that reads more than predictions gets the rows in the user's type.
-        from_views = model.reads_source and all(one.uses_predictions_only for one in scorings)
+        from_views = model.reads_table and all(one.uses_predictions_only for one in scorings)
         backend = choose_backend(task)[0] if from_views else RefitBackend(task)
         scorer = FoldScorer(task, backend, scorings)
         values = scorer.scores(Candidates.from_masks(unique), unique_needed)[:, back]
@@ -164,7 +164,7 @@ class FoldScorer:
     def __init__(self, task: CVTask, backend: FoldBackend, scorings: tuple[Scoring, ...] | None = None) -> None:
         self.task = task
         self.backend = backend
-        self.scorings = tuple(one.with_requests(task.source.metadata) for one in scorings or (task.scoring,))
+        self.scorings = tuple(one.with_requests(task.table.metadata) for one in scorings or (task.scoring,))
 
     def scores(self, candidates: Candidates, needed: NDArray[np.bool_] | None = None) -> Floats:
         """Return the scores, of shape (n_scorings, n_candidates, n_folds); those not needed are NaN or undefined.
@@ -195,13 +195,13 @@ class FoldScorer:
 
         No model is fitted on them, except for an estimator that gets the rows in the user's type.
         """
-        task, schema = self.task, self.task.source.schema
+        task, schema = self.task, self.task.table.schema
         if not task.is_encoded and isinstance(self.backend, RefitBackend):
             return None
         absent = np.zeros((len(task.folds), schema.n_columns), dtype=bool)
         columns = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
         for j in columns:
-            values = np.concatenate([block.column(j) for block in task.source.blocks([j])])
+            values = task.table.column(j)
             missing = is_missing(values)
             absent[:, j] = [missing[fold.train].all() for fold in task.folds]
         return absent if absent.any() else None

@@ -24,8 +24,8 @@ from tamiz.models.fold_constraints import (
 )
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.views import positive_weight_rows, select_rows, target_array
+from tamiz.table.base import Table
+from tamiz.table.views import positive_weight_rows, select_rows, target_array
 
 RowIndices = NDArray[np.intp]
 
@@ -127,48 +127,48 @@ class Folds(Sequence[Fold]):
         return replace(self, splits=tuple(splits))
 
 
-def draw_folds(source: Source, n_splits: int, rng: np.random.Generator) -> Folds:
+def draw_folds(table: Table, n_splits: int, rng: np.random.Generator) -> Folds:
     """Return the folds that a table allows, with seeds drawn after them; all depend only on the table and the random state."""
     first, whole = rng.integers(0, 2**31, 2).tolist()
-    folds = make_folds(source, n_splits, first)
+    folds = make_folds(table, n_splits, first)
     return replace(folds, seeds=tuple(rng.integers(0, 2**31, len(folds)).tolist()), table_seed=whole)
 
 
-def drop_zero_weights(source: Source) -> tuple[Source, list[Verdict]]:
+def drop_zero_weights(table: Table) -> tuple[Table, list[Verdict]]:
     """Return the rows of positive weight, and a note on the number of others."""
-    rows = positive_weight_rows(source)
-    n = source.schema.n_rows - rows.schema.n_rows
+    rows = positive_weight_rows(table)
+    n = table.schema.n_rows - rows.schema.n_rows
     sentence = f"{n:,} row{'s' * (n > 1)} of weight 0 left out where models are scored."
     return rows, [Verdict("TZ206", sentence)] if n else []
 
 
 def sample_rows(
-    source: Source, max_rows: int | None, n_splits: int, rng: np.random.Generator
-) -> tuple[Source, list[Verdict]]:
+    table: Table, max_rows: int | None, n_splits: int, rng: np.random.Generator
+) -> tuple[Table, list[Verdict]]:
     """Return a random sample of at most max_rows rows, and a note on it; of every class at least two rows per fold, if it has them.
 
     Nothing is drawn from `rng` if no row is left out.
     """
-    n_rows = source.schema.n_rows
+    n_rows = table.schema.n_rows
     if max_rows is None or n_rows <= max_rows:
-        return source, []
+        return table, []
     rows = rng.permutation(n_rows)
     in_sample = np.zeros(n_rows, dtype=bool)
     in_sample[rows[:max_rows]] = True
-    if source.schema.has_classes:
-        codes = target_array(source)[rows]
+    if table.schema.has_classes:
+        codes = target_array(table)[rows]
         for code in np.unique(codes):
             in_sample[rows[np.flatnonzero(codes == code)[: 2 * n_splits]]] = True
-    table = select_rows(source, np.flatnonzero(in_sample))
-    return table, [Verdict("TZ502", f"{table.schema.n_rows:,} of {n_rows:,} rows, drawn at random.")]
+    sample = select_rows(table, np.flatnonzero(in_sample))
+    return sample, [Verdict("TZ502", f"{sample.schema.n_rows:,} of {n_rows:,} rows, drawn at random.")]
 
 
-def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = True) -> Folds:
+def make_folds(table: Table, n_splits: int, seed: int, *, stratify: bool = True) -> Folds:
     """Return the folds that a table allows: forward in time, of whole groups, or shuffled and stratified.
 
     Parameters
     ----------
-    source : Source
+    table : Table
         Without a target, equal rows are not kept together.
     n_splits : int
         The requested number of folds; a table may allow fewer, and `fewer_folds_warnings` then states why.
@@ -188,22 +188,22 @@ def make_folds(source: Source, n_splits: int, seed: int, *, stratify: bool = Tru
     Copies of a row stay in its fold where folds are shuffled (`tie_repeated_rows`). The cost is one pass and a sort.
     """
     check_integer("n_splits", n_splits, low=2)
-    if source.groups is not None and source.time is not None:
+    if table.groups is not None and table.time is not None:
         raise DataError(
-            f"Groups ({source.schema.groups!r}) and time ({source.schema.time!r}) cannot be combined: folds are of whole groups or "
+            f"Groups ({table.schema.groups!r}) and time ({table.schema.time!r}) cannot be combined: folds are of whole groups or "
             "forward in time. Pass only one of the two."
         )
-    if source.time is not None:
-        return _time_folds(source, n_splits)
-    has_classes = source.schema.has_classes and stratify
-    make = _random_folds if source.groups is None else _group_folds
-    return make(source, n_splits, seed, has_classes=has_classes)
+    if table.time is not None:
+        return _time_folds(table, n_splits)
+    has_classes = table.schema.has_classes and stratify
+    make = _random_folds if table.groups is None else _group_folds
+    return make(table, n_splits, seed, has_classes=has_classes)
 
 
-def _random_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
-    y = _target_or_zeros(source)
-    tied = tie_repeated_rows(source, y) if source.schema.target is not None else TiedRows(np.arange(len(y)))
-    rows, rare = _drop_rare_classes(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
+def _random_folds(table: Table, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
+    y = _target_or_zeros(table)
+    tied = tie_repeated_rows(table, y) if table.schema.target is not None else TiedRows(np.arange(len(y)))
+    rows, rare = _drop_rare_classes(table, y, n_splits) if has_classes else (np.arange(len(y)), ())
     leaders = _untie_small_classes(tied.fold_leaders, y, n_splits, has_classes=has_classes)
     # Only the first of tied rows is drawn; the others follow it.
     heads = rows[leaders[rows] == rows]
@@ -213,7 +213,7 @@ def _random_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool
         if n_allowed < 2:
             raise DataError(f"The table has {len(y)} rows; cross-validation needs at least 4.")
     else:
-        n_allowed, level = _smallest_class(source, y[heads])
+        n_allowed, level = _smallest_class(table, y[heads])
         if n_allowed < 2:
             raise DataError(
                 f"Class {level!r} has 1 row; every class needs at least 2, one for training and one for testing. Leave the row "
@@ -231,9 +231,9 @@ def _random_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool
     return Folds(parts, description, _fewer_folds_warning(n, n_splits, why), rare, fold_notes=tied.notes)
 
 
-def _target_or_zeros(source: Source) -> NDArray[Any]:
+def _target_or_zeros(table: Table) -> NDArray[Any]:
     """Return the target, zeros for a table without one."""
-    return np.zeros(source.schema.n_rows) if source.schema.target is None else target_array(source)
+    return np.zeros(table.schema.n_rows) if table.schema.target is None else target_array(table)
 
 
 def _untie_small_classes(leaders: RowIndices, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> RowIndices:
@@ -245,16 +245,16 @@ def _untie_small_classes(leaders: RowIndices, y: NDArray[Any], n_splits: int, *,
     return np.where(few[y], itself, leaders)
 
 
-def _group_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
-    assert source.groups is not None
-    y = _target_or_zeros(source)
-    rows, rare = _drop_rare_classes(source, y, n_splits) if has_classes else (np.arange(len(y)), ())
-    y, groups = y[rows], source.groups[rows]
+def _group_folds(table: Table, n_splits: int, seed: int, *, has_classes: bool) -> Folds:
+    assert table.groups is not None
+    y = _target_or_zeros(table)
+    rows, rare = _drop_rare_classes(table, y, n_splits) if has_classes else (np.arange(len(y)), ())
+    y, groups = y[rows], table.groups[rows]
     present = np.unique(groups)
-    name = source.schema.groups
+    name = table.schema.groups
     if len(present) == 1:
         raise DataError(
-            f"All rows are in one group, {source.group_names[int(present[0])]!r} in {name!r}; at least 2 groups are needed, "
+            f"All rows are in one group, {table.group_names[int(present[0])]!r} in {name!r}; at least 2 groups are needed, "
             "one for training and one for testing."
         )
     allowed, why = len(present), f"{name!r} has {len(present):,} groups"
@@ -275,9 +275,9 @@ def _group_folds(source: Source, n_splits: int, seed: int, *, has_classes: bool)
     )
 
 
-def _drop_rare_classes(source: Source, y: NDArray[Any], n_splits: int) -> tuple[RowIndices, tuple[Verdict, ...]]:
+def _drop_rare_classes(table: Table, y: NDArray[Any], n_splits: int) -> tuple[RowIndices, tuple[Verdict, ...]]:
     """Return the rows of the classes that are frequent enough, and a sentence on the others."""
-    target = source.schema.target
+    target = table.schema.target
     assert target is not None
     counts = np.bincount(y, minlength=len(target.levels))
     rare = find_rare_classes(counts, n_splits)
@@ -301,11 +301,11 @@ def _split_groups(
     return None
 
 
-def _time_folds(source: Source, n_splits: int) -> Folds:
+def _time_folds(table: Table, n_splits: int) -> Folds:
     """Cut the rows in time order into n + 1 blocks; each block but the first is tested by a model of all blocks before it."""
-    assert source.time is not None
-    name, has_classes = source.schema.time, source.schema.has_classes
-    moments, counts = np.unique(source.time, return_counts=True)
+    assert table.time is not None
+    name, has_classes = table.schema.time, table.schema.has_classes
+    moments, counts = np.unique(table.time, return_counts=True)
     if len(moments) < 3:
         times = "1 time" if len(moments) == 1 else "2 different times"
         raise DataError(f"{name!r} has {times}; at least 3 are needed for 2 folds forward in time.")
@@ -313,7 +313,7 @@ def _time_folds(source: Source, n_splits: int) -> Folds:
     for n in range(min(n_splits, allowed), 1, -1):
         starts = _block_starts(np.cumsum(counts), n, _min_test_rows(has_classes))
         if starts is not None:
-            block = np.searchsorted(moments[np.array(starts) + 1], source.time, side="right")
+            block = np.searchsorted(moments[np.array(starts) + 1], table.time, side="right")
             parts = tuple(Fold(np.flatnonzero(block < k), np.flatnonzero(block == k)) for k in range(1, n + 1))
             note = _fewer_folds_warning(n, n_splits, why if n == allowed else _TOO_FEW_ROWS)
             return Folds(parts, f"{n} folds forward in time ({name})", note)
@@ -366,9 +366,9 @@ def _split(splitter: Any, y: NDArray[Any], rows: RowIndices, groups: NDArray[Any
         yield Fold(rows[np.sort(train)], rows[np.sort(test)])
 
 
-def _smallest_class(source: Source, y: NDArray[Any]) -> tuple[int, str]:
+def _smallest_class(table: Table, y: NDArray[Any]) -> tuple[int, str]:
     """Return the size and the name of the smallest class that has rows."""
-    target = source.schema.target
+    target = table.schema.target
     assert target is not None
     counts = np.bincount(y)
     smallest = int(np.argmin(np.where(counts > 0, counts, np.iinfo(np.intp).max)))

@@ -16,20 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.kernels import read_only
 from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, coded_confusion, joint_log_likelihoods
 from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend, candidate_arrays, column_cost
-from tamiz.models.mixed_nb_counts import MixedCounts, open_labelled_source, read_batch
+from tamiz.models.mixed_nb_counts import MixedCounts, open_labelled_table, read_batch
 from tamiz.models.score_functions import count_predictions
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_real
-from tamiz.sources.base import Source
-from tamiz.sources.factory import align_to_schema
-from tamiz.sources.feature_checks import check_features, mixed_table_tags, record_features
-from tamiz.sources.in_memory import from_array_api
-from tamiz.sources.kinds import level_text
-from tamiz.sources.schema import Column, Schema
-from tamiz.sources.views import select_columns, select_rows
 from tamiz.statistics.base import Block, Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates
+from tamiz.table.base import Table
+from tamiz.table.factory import align_to_schema
+from tamiz.table.feature_checks import check_features, mixed_table_tags, record_features
+from tamiz.table.in_memory import from_array_api
+from tamiz.table.kinds import level_text
+from tamiz.table.schema import Column, Schema
+from tamiz.table.views import select_columns, select_rows
 
 # Values that are predicted from at a time.
 _VALUES_PER_BATCH = 2**20
@@ -113,18 +113,18 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
-            A source has its own target and weights.
+        X : array, sparse matrix, data frame or Table
+            A Table has its own target and weights.
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
         """
         self._check_parameters()
         with parallel.thread_session():
-            source, labels = open_labelled_source(X, y, sample_weight)
-            counts = MixedCounts.of(source, source.schema.n_classes)
+            table, labels = open_labelled_table(X, y, sample_weight)
+            counts = MixedCounts.of(table, table.schema.n_classes)
         record_features(self, X)
-        warn_user(source.schema.excluded_column_notes)
+        warn_user(table.schema.excluded_column_notes)
         present = np.flatnonzero(counts.weight > 0)
         codes = present[np.argsort(labels[present])]
         return self._set_model(counts.select_classes(codes), labels, labels[codes])
@@ -134,10 +134,10 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
             The columns of the first batch. A column keeps the kind of the first batch with a value in it; new levels are added.
         y : array of shape (n_samples,), default=None
-            A source has its own target.
+            A Table has its own target.
         classes : array of shape (n_classes,), default=None
             Every class that may occur in any batch. Required in the first call, unless `fit` was called before. A class without
             rows has a count of `alpha`.
@@ -202,7 +202,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         """
         check_is_fitted(self)
         return np.concatenate([self.classes_[joint.argmax(axis=0)] for joint in self._joint_batches(X)])
@@ -214,7 +214,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         """
         check_is_fitted(self)
         return np.concatenate([joint.T for joint in self._joint_batches(X)])
@@ -224,7 +224,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         """
         check_is_fitted(self)
         return np.concatenate([_log_probabilities(joint).T for joint in self._joint_batches(X)])
@@ -234,7 +234,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -242,11 +242,11 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         """Yield joint log-likelihoods of shape (n_classes, n_rows) for batches of rows."""
         check_features(self, X)
         fitted = self.schema_
-        source = X if isinstance(X, Source) and _has_same_encoding(X.schema, fitted) else align_to_schema(X, fitted)
+        table = X if isinstance(X, Table) and _has_same_encoding(X.schema, fitted) else align_to_schema(X, fitted)
         # Columns without a value in the new rows are skipped.
-        columns = [j for j in fitted.used.tolist() if source.schema.columns[j].exclusion_reason is None]
+        columns = [j for j in fitted.used.tolist() if table.schema.columns[j].exclusion_reason is None]
         size = max(1, _VALUES_PER_BATCH // max(len(columns), 1))
-        for block in source.blocks(columns):
+        for block in table.blocks(columns):
             for batch in block.split_rows(size):
                 yield self._joint_log_likelihood(batch, columns)
 
@@ -338,7 +338,7 @@ class MixedNBBackend(FoldBackend):
 
     def __init__(self, task: CVTask) -> None:
         super().__init__(task)
-        schema, n_folds, n_classes = task.source.schema, len(task.folds), len(task.classes)
+        schema, n_folds, n_classes = task.table.schema, len(task.folds), len(task.classes)
         self._log_prior = np.full((n_folds, n_classes), -np.inf)
         self._has_class = np.zeros((n_folds, n_classes), dtype=bool)
         self._centre, self._scale, self._constant = np.zeros((3, n_folds, n_classes, len(schema.numeric)))
@@ -349,7 +349,7 @@ class MixedNBBackend(FoldBackend):
         self._table_widths = np.tile(sizes, (n_folds, 1))
         position = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
         for f, fold in enumerate(task.folds):
-            model = self._fit_model(select_rows(task.source, fold.train))
+            model = self._fit_model(select_rows(task.table, fold.train))
             here = np.searchsorted(task.classes, model.classes_)
             self._has_class[f, here], self._log_prior[f, here] = True, model.class_log_prior_
             # A column without a value among the training rows has zero terms.
@@ -363,9 +363,9 @@ class MixedNBBackend(FoldBackend):
 
     def _load_test_values(self) -> None:
         """Store the numbers and codes of the test rows."""
-        task, schema = self.task, self.task.source.schema
+        task, schema = self.task, self.task.table.schema
         used = schema.used.tolist()
-        parts = [_column_layout(block, used, schema) for block in task.source.blocks(used)]
+        parts = [_column_layout(block, used, schema) for block in task.table.blocks(used)]
         self._numbers = np.ascontiguousarray(np.concatenate([part[0] for part in parts], axis=1)[:, task.test_rows])
         self._codes = np.ascontiguousarray(np.concatenate([part[1] for part in parts], axis=1)[:, task.test_rows])
         # Unused columns are in no set.
@@ -387,7 +387,7 @@ class MixedNBBackend(FoldBackend):
         """Return a reason if the columns are encoded as numbers."""
         return "encode=True encodes all columns as numbers" if task.is_encoded else None
 
-    def _fit_model(self, rows: Source) -> MixedNB:
+    def _fit_model(self, rows: Table) -> MixedNB:
         # Warnings about columns that are unused in a set or empty in a fold are not passed on.
         with capture_warnings():
             model: MixedNB = clone(self.task.estimator).fit(rows)
@@ -395,7 +395,7 @@ class MixedNBBackend(FoldBackend):
 
     def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
         """Return a function that refits in a fold on any subset of some columns."""
-        part, view = self.task.folds[fold], select_columns(self.task.source, columns.tolist())
+        part, view = self.task.folds[fold], select_columns(self.task.table, columns.tolist())
         train, test = select_rows(view, part.train), select_rows(view, part.test)
         return lambda subset: FittedFold(self._fit_model(select_columns(train, subset.tolist())), test)
 

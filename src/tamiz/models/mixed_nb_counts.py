@@ -1,4 +1,4 @@
-"""The sufficient statistics of `MixedNB`, and its input: labelled tables and batches as sources.
+"""The sufficient statistics of `MixedNB`, and its input: labelled tables and batches.
 
 `MixedCounts` of two batches can be merged.
 """
@@ -15,28 +15,28 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import check_classification_targets
 
 from tamiz.exceptions import DataError
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source, open_batch
-from tamiz.sources.in_memory import from_array_api
-from tamiz.sources.schema import Column, Schema, sort_levels
-from tamiz.sources.table import to_row_numbers
-from tamiz.sources.views import target_array, with_target, with_weight
 from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
+from tamiz.table.base import Table
+from tamiz.table.encoded_table import to_row_numbers
+from tamiz.table.factory import as_table, open_batch
+from tamiz.table.in_memory import from_array_api
+from tamiz.table.schema import Column, Schema, sort_levels
+from tamiz.table.views import target_array, weights_or_ones, with_target, with_weight
 
 _FIELDS = ("weight", "mean", "squared_deviations", "minimum", "maximum")
 
 
-def open_labelled_source(X: Any, y: Any, sample_weight: Any) -> tuple[Source, NDArray[Any]]:
-    """Return rows and target as a source, and the user's class labels in the order of their codes."""
-    if isinstance(X, Source):
-        source = as_source(X, y, sample_weight)
-        if source.class_labels is None:
+def open_labelled_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:
+    """Return rows and target as a table, and the user's class labels in the order of their codes."""
+    if isinstance(X, Table):
+        table = as_table(X, y, sample_weight)
+        if table.class_labels is None:
             raise DataError(
-                "MixedNB predicts classes, and the source has a numeric target or none; pass kinds, or name a target."
+                "MixedNB predicts classes, and the table has a numeric target or none; pass kinds, or name a target."
             )
-        return source, source.class_labels
+        return table, table.class_labels
     if y is None:
         raise ValueError("MixedNB requires y to be passed, but the target y is None.")
     y = _check_labels(y)
@@ -45,29 +45,29 @@ def open_labelled_source(X: Any, y: Any, sample_weight: Any) -> tuple[Source, ND
         raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(y):,} rows; at least 2 are needed.")
     names = pa.array([str(k) for k in range(len(labels))])
     target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
-    return _with_raw_weight(as_source(X, target, sample_weight), sample_weight), labels
+    return _with_raw_weight(as_table(X, target, sample_weight), sample_weight), labels
 
 
-def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Source:
-    """Return a batch as a source with class codes that are positions in `classes`."""
-    if isinstance(X, Source):
-        source, labels = open_labelled_source(X, y, sample_weight)
-        return with_target(source, _class_codes(labels, classes)[target_array(source)])
+def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Table:
+    """Return a batch as a table with class codes that are positions in `classes`."""
+    if isinstance(X, Table):
+        table, labels = open_labelled_table(X, y, sample_weight)
+        return with_target(table, _class_codes(labels, classes)[target_array(table)])
     if y is None:
         raise ValueError("MixedNB requires y to be passed, but the target y is None.")
     codes = _class_codes(_check_labels(y), classes)
-    source = open_batch(X, {} if known_schema is None else known_kinds(known_schema))
-    check_consistent_length(codes, np.empty(source.schema.n_rows))
-    return _with_raw_weight(with_target(source, codes), sample_weight)
+    table = open_batch(X, {} if known_schema is None else known_kinds(known_schema))
+    check_consistent_length(codes, np.empty(table.schema.n_rows))
+    return _with_raw_weight(with_target(table, codes), sample_weight)
 
 
-def _with_raw_weight(source: Source, sample_weight: Any) -> Source:
+def _with_raw_weight(table: Table, sample_weight: Any) -> Table:
     """Return a view with unscaled weights, because sampling weights of all batches have one scale."""
     if sample_weight is None:
-        return source
+        return table
     weight = column_or_1d(from_array_api(sample_weight), dtype=np.float64)
-    check_consistent_length(weight, np.empty(source.schema.n_rows))
-    return with_weight(source, weight, "sample_weight", to_row_numbers(weight, None, lambda at: f"row {at}")[1])
+    check_consistent_length(weight, np.empty(table.schema.n_rows))
+    return with_weight(table, weight, "sample_weight", to_row_numbers(weight, None, lambda at: f"row {at}")[1])
 
 
 def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
@@ -118,18 +118,18 @@ class MixedCounts:
     squared_weight: float
 
     @classmethod
-    def of(cls, source: Source, n_classes: int) -> MixedCounts:
+    def of(cls, table: Table, n_classes: int) -> MixedCounts:
         """Count the rows of a table whose target is class codes below `n_classes`."""
-        schema = source.schema
+        schema = table.schema
         coding = Coding({**schema.n_levels, schema.n_columns: n_classes}, {})
         pairs = [(j, schema.n_columns) for j in schema.categorical]
-        moments, tables = source.reduce(ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding))
-        weights = np.concatenate([block.weight_or_ones for block in source.blocks([])])
+        moments, tables = table.reduce(ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding))
+        weights = weights_or_ones(table)
         return cls(
             schema,
-            np.bincount(target_array(source), weights, n_classes).astype(np.float64),
+            np.bincount(target_array(table), weights, n_classes).astype(np.float64),
             np.stack([getattr(moments, name) for name in _FIELDS]),
-            tuple(table[:-1, :-1] for table in tables.tables),
+            tuple(one[:-1, :-1] for one in tables.tables),
             float(np.square(weights).sum()),
         )
 

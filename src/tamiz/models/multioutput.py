@@ -13,12 +13,12 @@ from sklearn.utils.multiclass import type_of_target
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.sources.base import Source
-from tamiz.sources.in_memory import eager_frame, is_frame, to_numpy, to_raw_column
-from tamiz.sources.kinds import encode_target
-from tamiz.sources.schema import Column, Schema
-from tamiz.sources.table import present_target
-from tamiz.sources.views import n_original_rows, with_target
+from tamiz.table.base import Table
+from tamiz.table.encoded_table import present_target
+from tamiz.table.in_memory import eager_frame, is_frame, to_numpy, to_raw_column
+from tamiz.table.kinds import encode_target
+from tamiz.table.schema import Column, Schema
+from tamiz.table.views import n_original_rows, with_target
 
 _CLASS_TYPES = ("multilabel-indicator", "multiclass-multioutput")
 
@@ -47,12 +47,12 @@ class MultiOutputTarget:
         """Return a table's schema with a categorical or numeric target column y."""
         return replace(schema, target=Column("y", "categorical" if self.has_classes else "numeric"))
 
-    def with_combined_target(self, source: Source) -> Source:
+    def with_combined_target(self, table: Table) -> Table:
         """Return a table whose target is one number per distinct combination of outputs, from which folds are made."""
-        numbers = np.unique(self.values[source.row_numbers], axis=0, return_inverse=True)[1].ravel()
-        return with_target(source, numbers.astype(np.float64), Column("y", "numeric"))
+        numbers = np.unique(self.values[table.row_numbers], axis=0, return_inverse=True)[1].ravel()
+        return with_target(table, numbers.astype(np.float64), Column("y", "numeric"))
 
-    def single_output_tables(self, source: Source) -> list[Source]:
+    def single_output_tables(self, table: Table) -> list[Table]:
         """Return views of a table without a target, each with one column of y as its target (binary relevance).
 
         Each column is read as a target of its own: integers of up to 20 distinct values are classes, other numbers are numeric.
@@ -62,9 +62,9 @@ class MultiOutputTarget:
         DataError
             When y and the table have different numbers of rows, or a column of y is constant.
         TypeError
-            When the source has a target.
+            When the table has a target.
         """
-        self.check_rows(source)
+        self.check_rows(table)
         tables = []
         for number, values in enumerate(self.values.T):
             raw = to_raw_column(values, f"y{number}")
@@ -72,14 +72,14 @@ class MultiOutputTarget:
             target, _, _ = present_target(raw, encode_target(raw, None, lambda at: f"row {at}"))
             assert target.values is not None
             warn_user(target.warnings)
-            tables.append(with_target(source, target.values[source.row_numbers], target.column))
+            tables.append(with_target(table, target.values[table.row_numbers], target.column))
         return tables
 
-    def check_rows(self, source: Source) -> None:
+    def check_rows(self, table: Table) -> None:
         """Raise an error for a table with another number of rows, or with a target of its own."""
-        if source.schema.target is not None:
-            raise TypeError("The source has its own target: open it without a target to pass a y of several columns.")
-        if len(self.values) != (n_rows := n_original_rows(source)):
+        if table.schema.target is not None:
+            raise TypeError("The table has its own target: open it without a target to pass a y of several columns.")
+        if len(self.values) != (n_rows := n_original_rows(table)):
             raise DataError(
                 f"The target has {len(self.values):,} rows and the table {n_rows:,}: inconsistent numbers of samples."
             )

@@ -23,7 +23,7 @@ from tamiz.models.estimators import (
 )
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.schema import Schema
+from tamiz.table.schema import Schema
 
 # The default models of an assessment.
 _CLASSIFIERS = ("logistic", "naive_bayes", "knn", "forest", "gradient_boosting")
@@ -61,7 +61,7 @@ class Model:
     label: str
     encoding: MatrixEncoding = "none"
     impute: bool = True
-    reads_source: bool = False
+    reads_table: bool = False
     limits_neighbors: bool = False
 
     def estimator_for(self, n_train: int) -> Any:
@@ -104,7 +104,7 @@ def resolve_model(
         check_choice(parameter, estimator, [entry.name for entry in registry.of_kind("model")])
         made: Model = registry[estimator].load()(schema)
         return (
-            replace(made, encoding="standard", reads_source=False)
+            replace(made, encoding="standard", reads_table=False)
             if encode is True and made.encoding == "none"
             else made
         )
@@ -121,7 +121,7 @@ def resolve_model(
         type(unwrap_estimator(estimator)).__name__,
         "standard" if encoded else "none",
         impute=not accepts_missing(adapted),
-        reads_source=type(adapted) is MixedNB and not encoded,
+        reads_table=type(adapted) is MixedNB and not encoded,
     )
 
 
@@ -144,7 +144,7 @@ def make_naive_bayes(schema: Schema) -> Model:
     from tamiz.models.mixed_nb import MixedNB
 
     _require_classes(schema, "Naive Bayes", "'knn', 'ridge' or 'tree'")
-    return Model(MixedNB(), "naive Bayes", reads_source=True)
+    return Model(MixedNB(), "naive Bayes", reads_table=True)
 
 
 def make_gaussian_nb(schema: Schema) -> Model:

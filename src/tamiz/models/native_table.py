@@ -17,9 +17,9 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.models.folds import RowIndices
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Column
 
 
 class NativeTable:
@@ -31,12 +31,12 @@ class NativeTable:
 
     Parameters
     ----------
-    source : Source
+    table : Table
     accepts_sparse : bool
     """
 
-    def __init__(self, source: Source, *, accepts_sparse: bool) -> None:
-        self._source = source
+    def __init__(self, table: Table, *, accepts_sparse: bool) -> None:
+        self._table = table
         self._accepts_sparse = accepts_sparse
 
     @cached_property
@@ -46,34 +46,34 @@ class NativeTable:
 
     @property
     def _first_row(self) -> Any:
-        return self._source.frame(self._source.schema.used[:1].tolist(), np.zeros(1, dtype=np.intp))
+        return self._table.frame(self._table.schema.used[:1].tolist(), np.zeros(1, dtype=np.intp))
 
     @cached_property
     def n_bytes(self) -> float:
         """The bytes of all rows in the form for the estimator."""
-        schema = self._source.schema
+        schema = self._table.schema
         if self._accepts_sparse and sparse.issparse(self._first_row):
-            rows = self._source.frame()
+            rows = self._table.frame()
             return float(rows.data.nbytes + rows.indices.nbytes)
         return 8.0 * schema.n_rows * len(schema.used)
 
     def take_rows(self, rows: RowIndices, columns: NDArray[np.intp]) -> NativeRows:
         """Return rows of some columns, in the order of the columns."""
         if not self.needs_conversion:
-            return NativeRows(self._source.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
+            return NativeRows(self._table.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
         part = _wrap_rows(self._converted_table)
-        at = np.searchsorted(self._source.schema.used, columns)
+        at = np.searchsorted(self._table.schema.used, columns)
         return NativeRows(part[np.ix_(rows, at)] if isinstance(part, np.ndarray) else part[rows, at.tolist()], columns)
 
     @cached_property
     def _converted_table(self) -> Any:
-        schema, used = self._source.schema, self._source.schema.used.tolist()
+        schema, used = self._table.schema, self._table.schema.used.tolist()
         check_memory(
             8.0 * schema.n_rows * len(used),
             f"A table of {schema.n_rows:,} rows and {len(used):,} columns for an estimator",
             "Leave columns out with kinds, or rows.",
         )
-        columns = {j: _concatenate([block.column(j) for block in self._source.blocks([j])]) for j in used}
+        columns = {j: self._table.column(j) for j in used}
         if find_spec("pandas") is not None:
             return _pandas_frame(schema.columns, columns)
         for j in schema.categorical:
@@ -152,10 +152,6 @@ def _wrap_rows(rows: Any) -> Any:
     if isinstance(rows, np.ma.MaskedArray):
         return np.ma.filled(rows.astype(np.float64), np.nan)
     return rows if isinstance(rows, np.ndarray) else nw.from_native(rows, eager_only=True)
-
-
-def _concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _pandas_frame(schema: Sequence[Column], columns: dict[int, NDArray[Any]]) -> Any:

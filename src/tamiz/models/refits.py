@@ -111,7 +111,7 @@ class RefitBackend(FoldBackend):
 
     def _check_dates(self) -> None:
         """Raise DataError for dates in a frame and a plain scikit-learn estimator; a pipeline may transform them."""
-        task, schema = self.task, self.task.source.schema
+        task, schema = self.task, self.task.table.schema
         dates = [j for j in schema.used.tolist() if schema.columns[j].kind == "date"]
         if not dates or self._native_table.needs_conversion or not is_plain_sklearn(task.estimator):
             return
@@ -122,13 +122,13 @@ class RefitBackend(FoldBackend):
 
     @cached_property
     def _native_table(self) -> NativeTable:
-        return NativeTable(self.task.source, accepts_sparse=accepts_sparse(self.task.estimator))
+        return NativeTable(self.task.table, accepts_sparse=accepts_sparse(self.task.estimator))
 
     def max_bytes(self) -> float:
         """Return the bytes of the rows of a few folds."""
         if not self.task.is_encoded:
             return _FOLDS_AT_ONCE * self._native_table.n_bytes
-        return _FOLDS_AT_ONCE * 8.0 * self.task.source.schema.n_rows * self.task.matrix.n_coordinates
+        return _FOLDS_AT_ONCE * 8.0 * self.task.table.schema.n_rows * self.task.matrix.n_coordinates
 
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Fit a clone of the estimator."""

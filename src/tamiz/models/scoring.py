@@ -19,8 +19,8 @@ from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, make_s
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import accepts_weights, requested_metadata, unwrap_estimator
 from tamiz.runtime.registry import suggestion
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.schema import Schema
 
 # The type of scikit-learn scorers that call only predict.
 PREDICTION_SCORER = type(make_scorer(accuracy_score))

@@ -29,9 +29,9 @@ from tamiz.models.named_models import Model
 from tamiz.models.scoring import check_scoring_target, resolve_scoring, resolve_unsupervised_scoring
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.row_order import describe_row_order
-from tamiz.sources.views import (
+from tamiz.table.base import Table
+from tamiz.table.row_order import describe_row_order
+from tamiz.table.views import (
     has_all_rows,
     n_original_rows,
     positive_weight_row_numbers,
@@ -41,37 +41,37 @@ from tamiz.sources.views import (
 
 
 def make_task(
-    model: Model, source: Source, outputs: MultiOutputTarget | None = None, *, cv: Any, scoring: Any, seed: int
+    model: Model, table: Table, outputs: MultiOutputTarget | None = None, *, cv: Any, scoring: Any, seed: int
 ) -> CVTask:
     """Return the task of cross-validating a model on a table; `outputs` replaces the target if there are several."""
     estimator = model.estimator
-    has_target = outputs is not None or source.schema.target is not None
+    has_target = outputs is not None or table.schema.target is not None
     if has_target:
         check_is_predictive(estimator)
-    n_rows, is_whole = n_original_rows(source), has_all_rows(source)
-    positive = positive_weight_row_numbers(source)
-    if len(positive) < source.schema.n_rows:
+    n_rows, is_whole = n_original_rows(table), has_all_rows(table)
+    positive = positive_weight_row_numbers(table)
+    if len(positive) < table.schema.n_rows:
         cv = cv.among(positive) if isinstance(cv, Folds) else cv
-        source = select_rows(source, positive)
-    weight = weight_array(source)
+        table = select_rows(table, positive)
+    weight = weight_array(table)
     scorer = (
         resolve_scoring(scoring, has_classes=is_classifier(estimator), multioutput=outputs is not None)
         if has_target
         else resolve_unsupervised_scoring(scoring, estimator)
     )
     target = (
-        _estimator_target(estimator, source)
+        _estimator_target(estimator, table)
         if outputs is None
-        else outputs.target_for(unwrap_estimator(estimator), source.row_numbers)
+        else outputs.target_for(unwrap_estimator(estimator), table.row_numbers)
     )
-    check_accepts_weights(estimator, source.schema)
-    scorer.check_weights(source.schema)
+    check_accepts_weights(estimator, table.schema)
+    scorer.check_weights(table.schema)
     if model.encoding == "none":
-        check_accepts_columns(estimator, source.schema)
+        check_accepts_columns(estimator, table.schema)
     folds = _resolve_folds(
         cv,
         estimator,
-        source if outputs is None else outputs.with_combined_target(source),
+        table if outputs is None else outputs.with_combined_target(table),
         target,
         n_rows,
         seed,
@@ -79,17 +79,17 @@ def make_task(
     )
     if folds.splits and len(rows := folds.used_rows) < len(target):
         # Drop the rows that are in no fold, so that models and checks do not see the classes that are left out.
-        source, target, weight = select_rows(source, rows), target[rows], None if weight is None else weight[rows]
+        table, target, weight = select_rows(table, rows), target[rows], None if weight is None else weight[rows]
         folds = folds.among(rows)
-    check_scoring_target(scorer, source.schema, target)
+    check_scoring_target(scorer, table.schema, target)
     _check_folds(folds, estimator, target)
     return CVTask(
         set_random_state(clone(model.estimator_for(min(len(fold.train) for fold in folds))), seed),
-        source,
+        table,
         folds,
         target,
         weight,
-        scorer.with_requests(source.metadata),
+        scorer.with_requests(table.metadata),
         model.encoding,
         model.impute,
         model.label,
@@ -97,12 +97,12 @@ def make_task(
     )
 
 
-def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
+def _estimator_target(estimator: Any, table: Table) -> NDArray[Any]:
     """Return the target in the form for the estimator; raise DataError if the kinds differ."""
-    schema, name = source.schema, type(unwrap_estimator(estimator)).__name__
+    schema, name = table.schema, type(unwrap_estimator(estimator)).__name__
     if schema.target is None:
         return np.empty((schema.n_rows, 0))
-    labels = source.target_values()
+    labels = table.target_values()
     if is_classifier(estimator) and not schema.has_classes:
         raise DataError(
             f"{name} predicts classes, and the target {schema.target.name!r} is a number; pass a regressor, or "
@@ -118,40 +118,38 @@ def _estimator_target(estimator: Any, source: Source) -> NDArray[Any]:
 
 
 def _resolve_folds(
-    cv: Any, estimator: Any, source: Source, labels: NDArray[Any], n_rows: int, seed: int, *, is_full_table: bool
+    cv: Any, estimator: Any, table: Table, labels: NDArray[Any], n_rows: int, seed: int, *, is_full_table: bool
 ) -> Folds:
-    """Return the folds of a splitter or a list, or a number of folds drawn by the seed; `Folds` are of the rows of the source."""
+    """Return the folds of a splitter or a list, or a number of folds drawn by the seed; `Folds` are of the rows of the table."""
     if isinstance(cv, Folds):
         return cv
     if isinstance(cv, bool):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv}.")
     if isinstance(cv, Integral):
         check_integer("cv", cv, low=2)
-        folds = make_folds(source, int(cv), seed, stratify=is_classifier(estimator))
+        folds = make_folds(table, int(cv), seed, stratify=is_classifier(estimator))
         # Inside the folds of an assessment a search gets part of the table: rare classes, duplicates and row order are reported
         # once, for the whole table.
-        return (
-            _note_row_order(folds, source) if is_full_table else replace(folds, rare_class_warnings=(), fold_notes=())
-        )
+        return _note_row_order(folds, table) if is_full_table else replace(folds, rare_class_warnings=(), fold_notes=())
     if not hasattr(cv, "split") and isinstance(cv, Iterable) and not isinstance(cv, str):
-        return Folds(tuple(_read_fold_list(cv, source, n_rows)), "the folds of a list")
+        return Folds(tuple(_read_fold_list(cv, table, n_rows)), "the folds of a list")
     try:
-        y = labels if source.schema.target is not None else None
+        y = labels if table.schema.target is not None else None
         splitter = check_cv(_seed_splitter(cv, seed), y, classifier=is_classifier(estimator))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            splits = list(splitter.split(np.empty((len(labels), 1)), y, source.groups))
+            splits = list(splitter.split(np.empty((len(labels), 1)), y, table.groups))
     except (ValueError, TypeError) as error:
-        groups = "" if source.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
+        groups = "" if table.groups is not None or "groups" not in str(error) else "; pass the rows' groups to fit"
         raise DataError(f"cv={cv!r} cannot split this table: {str(error).rstrip('.')}{groups}.") from error
     parts = tuple(Fold(np.sort(train), np.sort(test), np.asarray(train)) for train, test in splits)
     warned = tuple(Verdict("TZ202", f"cv={cv!r}: {one.message}") for one in caught)
     return Folds(parts, f"the folds of {cv!r}", other_warnings=warned)
 
 
-def _note_row_order(folds: Folds, source: Source) -> Folds:
+def _note_row_order(folds: Folds, table: Table) -> Folds:
     """Return folds with a warning or a note about the row order, if there is one."""
-    order = describe_row_order(source)
+    order = describe_row_order(table)
     if order is None:
         return folds
     if order.is_doubtful:
@@ -168,10 +166,10 @@ def _seed_splitter(cv: Any, seed: int) -> Any:
     return seeded_cv
 
 
-def _read_fold_list(cv: Iterable[Any], source: Source, n_rows: int) -> list[Fold]:
-    """Return folds from lists of row numbers of the user's table; rows that are not in `source` are dropped."""
+def _read_fold_list(cv: Iterable[Any], table: Table, n_rows: int) -> list[Fold]:
+    """Return folds from lists of row numbers of the user's table; rows that are not in `table` are dropped."""
     positions = np.full(n_rows, -1, dtype=np.intp)
-    positions[source.row_numbers] = np.arange(len(source.row_numbers))
+    positions[table.row_numbers] = np.arange(len(table.row_numbers))
     folds = []
     for number, pair in enumerate(cv, start=1):
         try:

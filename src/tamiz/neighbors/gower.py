@@ -14,11 +14,11 @@ from tamiz.kernels.distance_blocks import gower_block
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import refuse_empty_rows
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.factory import align_to_schema
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
+from tamiz.table.base import Table
+from tamiz.table.factory import align_to_schema
+from tamiz.table.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class GowerScale:
     ----------
     schema : Schema
     columns : tuple of int
-        The source columns that vary.
+        The columns of the table that vary.
     exponents : ndarray of shape (n_columns,), int
         Values are stored divided by two to this power, which scales a numeric column's range to about 1 without rounding.
     inverse_ranges : ndarray of shape (n_columns,)
@@ -53,11 +53,11 @@ class GowerScale:
     }
 
     @classmethod
-    def fit(cls, source: Source) -> GowerScale:
+    def fit(cls, table: Table) -> GowerScale:
         """Compute the ranges; constant columns are left out."""
-        schema, used = source.schema, source.schema.used.tolist()
+        schema, used = table.schema, table.schema.used.tolist()
         least, largest = np.full(len(used), np.nan), np.full(len(used), np.nan)
-        for block in source.blocks(used):
+        for block in table.blocks(used):
             for k, j in enumerate(used):
                 values = block.column(j)
                 present = values if schema.columns[j].is_number else values[values >= 0]
@@ -74,19 +74,19 @@ class GowerScale:
         ranges[codes], exponents[codes] = 1.0, 0
         return cls(schema, columns, exponents, 1.0 / ranges)
 
-    def scale_values(self, source: Source) -> Floats:
-        """Return the scaled values of a source with one row per column, NaN for missing values.
+    def scale_values(self, table: Table) -> Floats:
+        """Return the scaled values of a table with one row per column, NaN for missing values.
 
         Category codes are treated as numbers: two levels differ by at least 1, which is the largest contribution of a column.
         """
-        n_rows = source.schema.n_rows
+        n_rows = table.schema.n_rows
         check_memory(
             8.0 * n_rows * len(self.columns),
             f"{n_rows:,} rows of {len(self.columns):,} columns",
             "Keep fewer columns first, with RankSelector.",
         )
         values = np.empty((len(self.columns), n_rows))
-        for block in source.blocks(self.columns):
+        for block in table.blocks(self.columns):
             for k, j in enumerate(self.columns):
                 scaled = values[k, block.rows.start : block.rows.stop]
                 if self.schema.columns[j].is_number:
@@ -146,10 +146,10 @@ class GowerPoints(Points):
         self._has_missing = np.isnan(values).any(axis=1)
 
     @classmethod
-    def from_source(cls, source: Source) -> Self:
+    def from_table(cls, table: Table) -> Self:
         """Return the rows of a table, with ranges fitted on them."""
-        scale = GowerScale.fit(source)
-        return cls(scale.scale_values(source), scale, source.row_numbers)
+        scale = GowerScale.fit(table)
+        return cls(scale.scale_values(table), scale, table.row_numbers)
 
     def get_state(self) -> dict[str, Any]:
         """Return the values and their scale."""
@@ -192,5 +192,5 @@ class GowerPoints(Points):
 
     def new_points(self, rows: Any) -> Self:
         """Return new rows scaled by the ranges of the training rows; an unknown level is a missing value."""
-        source = align_to_schema(rows, self.scale.schema)
-        return type(self)(self.scale.scale_values(source), self.scale, source.row_numbers)
+        table = align_to_schema(rows, self.scale.schema)
+        return type(self)(self.scale.scale_values(table), self.scale, table.row_numbers)

@@ -13,9 +13,9 @@ from tamiz.neighbors.precomputed import PrecomputedDistances, SparseDistances
 from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder, SchemaEncoder, TableEncoder, row_numbers
 from tamiz.neighbors.sparse_points import choose_sparse_points
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.sources.factory import as_source
-from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats
+from tamiz.table.factory import as_table
+from tamiz.table.sparse import find_sparse_matrix
 
 
 def euclidean_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
@@ -54,9 +54,9 @@ def cosine_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
 
 def gower_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - Gower allows missing values
     """Return rows of mixed columns with missing values under Gower's dissimilarity."""
-    source = as_source(X)
-    warn_user(source.schema.excluded_column_notes)
-    return GowerPoints.from_source(source), SchemaEncoder(source.schema)
+    table = as_table(X)
+    warn_user(table.schema.excluded_column_notes)
+    return GowerPoints.from_table(table), SchemaEncoder(table.schema)
 
 
 def precomputed_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncoder]:  # noqa: ARG001 - no distance may be missing
@@ -65,6 +65,6 @@ def precomputed_points(X: Any, *, fill_missing: bool) -> tuple[Points, RowEncode
 
 
 def _encode_table(X: Any, *, standardize: bool, fill_missing: bool) -> tuple[Floats, RowEncoder]:
-    source = as_source(X)
-    warn_user(source.schema.excluded_column_notes)
-    return TableEncoder.fit(source, standardize=standardize, fill_missing=fill_missing)
+    table = as_table(X)
+    warn_user(table.schema.excluded_column_notes)
+    return TableEncoder.fit(table, standardize=standardize, fill_missing=fill_missing)

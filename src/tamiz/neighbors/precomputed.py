@@ -35,9 +35,9 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invariants
+from tamiz.table.kinds import LARGEST_NUMBER
 
 _QUANTITY, _REQUEST = "distances", "metric='precomputed'"
 _INCOMPLETE_REQUEST = "dissimilarity='precomputed'"

@@ -15,14 +15,15 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import Encoding
-from tamiz.sources.factory import align_to_schema, as_source
-from tamiz.sources.in_memory import as_frame, check_matrix, eager_frame, is_frame
-from tamiz.sources.kinds import LARGEST_NUMBER
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats, is_missing
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
+from tamiz.table.base import Table
+from tamiz.table.encoding import Encoding
+from tamiz.table.factory import align_to_schema, as_table
+from tamiz.table.in_memory import as_frame, check_matrix, eager_frame, is_frame
+from tamiz.table.kinds import LARGEST_NUMBER
+from tamiz.table.schema import Schema
+from tamiz.table.views import weights_or_ones
 
 
 def describe_rows(rows: NDArray[np.integer]) -> str:
@@ -74,14 +75,14 @@ def refuse_empty_rows(values: Floats, row_numbers: NDArray[np.intp]) -> None:
         )
 
 
-def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool = False) -> None:
+def check_missing_values(table: Table, *, fill_missing: bool, new_rows: bool = False) -> None:
     """Raise DataError for rows with missing values, or with `fill_missing` warn that column means replace them.
 
     In new rows an unknown level is a missing value too.
     """
-    columns = source.schema.columns
-    incomplete = [j for j in source.schema.used.tolist() if columns[j].n_missing]
-    n_missing = source.schema.n_missing
+    columns = table.schema.columns
+    incomplete = [j for j in table.schema.used.tolist() if columns[j].n_missing]
+    n_missing = table.schema.n_missing
     if not incomplete:
         return
     if fill_missing:
@@ -92,10 +93,10 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
         text = f"{n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."
         warn_user([ImputationNote(text, "the distances of rows")])
         return
-    missing = np.concatenate([_missing_mask(block, incomplete) for block in source.blocks(incomplete)])
+    missing = np.concatenate([_missing_mask(block, incomplete) for block in table.blocks(incomplete)])
     rows = np.flatnonzero(missing.any(axis=1))
     if not len(rows):
-        # The source is a part of a table, and the missing values are in other rows.
+        # The table is a part of a table, and the missing values are in other rows.
         return
     column = columns[incomplete[int(np.argmax(missing[rows[0]]))]]
     what = "a missing value or an unknown level" if new_rows and not column.is_number else "a missing value"
@@ -106,7 +107,7 @@ def check_missing_values(source: Source, *, fill_missing: bool, new_rows: bool =
         else ("distances need all of them", "use metric='gower'")
     )
     raise DataError(
-        f"{describe_rows(source.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {remedy}."
+        f"{describe_rows(table.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {remedy}."
     )
 
 
@@ -202,17 +203,17 @@ class TableEncoder(RowEncoder):
     }
 
     @classmethod
-    def fit(cls, source: Source, *, standardize: bool, fill_missing: bool) -> tuple[Floats, TableEncoder]:
+    def fit(cls, table: Table, *, standardize: bool, fill_missing: bool) -> tuple[Floats, TableEncoder]:
         """Return the coordinates of a table's rows and their encoder; `fill_missing` as in `GraphBuilder.build`."""
-        check_missing_values(source, fill_missing=fill_missing)
-        schema = source.schema
+        check_missing_values(table, fill_missing=fill_missing)
+        schema = table.schema
         plain = not schema.categorical and not any(schema.columns[j].n_missing for j in schema.numeric)
         if not plain or not schema.numeric or standardize:
-            encoding = Encoding.fit(source, standardize=standardize, centred=standardize)
+            encoding = Encoding.fit(table, standardize=standardize, centred=standardize)
             encoder = cls(schema, encoding, None, fill_missing)
-            return encoder.encode_source(source), encoder
-        rows = cls(schema, None, None, fill_missing).encode_source(source)
-        weights = np.concatenate([block.weight_or_ones for block in source.blocks([])])
+            return encoder.encode_table(table), encoder
+        rows = cls(schema, None, None, fill_missing).encode_table(table)
+        weights = weights_or_ones(table)
         return rows, cls(schema, None, weights @ rows / weights.sum() if fill_missing else None, fill_missing)
 
     def table_schema(self) -> Schema:
@@ -221,23 +222,23 @@ class TableEncoder(RowEncoder):
 
     def encode(self, X: Any) -> Floats:
         """Return the coordinates of new rows; missing values and unknown levels become column means or raise an error."""
-        source = align_to_schema(X, self.schema)
-        check_missing_values(source, fill_missing=self.fill_missing, new_rows=True)
-        return self.encode_source(source)
+        table = align_to_schema(X, self.schema)
+        check_missing_values(table, fill_missing=self.fill_missing, new_rows=True)
+        return self.encode_table(table)
 
     @property
     def n_coordinates(self) -> int:
         """Coordinates of a row."""
         return len(self.schema.numeric) if self.encoding is None else len(self.encoding.names)
 
-    def encode_source(self, source: Source) -> Floats:
-        """Return the coordinates of a source's rows, without a copy if the source stores them as one matrix."""
-        blocks = list(source.blocks())
+    def encode_table(self, table: Table) -> Floats:
+        """Return the coordinates of a table's rows, without a copy if the table stores them as one matrix."""
+        blocks = list(table.blocks())
         if self.encoding is None and len(blocks) == 1 and blocks[0].numeric_matrix is not None:
             return self._encode_block(blocks[0])
         check_memory(
-            8.0 * source.schema.n_rows * self.n_coordinates,
-            f"{source.schema.n_rows:,} rows of {self.n_coordinates:,} coordinates",
+            8.0 * table.schema.n_rows * self.n_coordinates,
+            f"{table.schema.n_rows:,} rows of {self.n_coordinates:,} coordinates",
             "Keep fewer columns first, with RankSelector.",
         )
         parts = [self._encode_block(block) for block in blocks]
@@ -252,12 +253,12 @@ class TableEncoder(RowEncoder):
 
 def count_rows(X: Any) -> int:
     """Return the number of rows of any input that is accepted as a table."""
-    if isinstance(X, Source):
+    if isinstance(X, Table):
         return X.schema.n_rows
     if sparse.issparse(X):
         return int(X.shape[0])
     if isinstance(X, str | os.PathLike):
-        return as_source(X).schema.n_rows
+        return as_table(X).schema.n_rows
     if (frame := as_frame(X)) is not None:
         # For a lazy frame only the number of rows is computed.
         return int(frame.lazy().select(nw.len()).collect().item())
@@ -266,14 +267,14 @@ def count_rows(X: Any) -> int:
 
 def row_numbers(X: Any) -> NDArray[np.intp] | None:
     """Return the numbers of the rows in the user's table; None if they are counted from 0."""
-    return X.row_numbers if isinstance(X, Source) else None
+    return X.row_numbers if isinstance(X, Table) else None
 
 
 def as_array(X: Any, expectation: str) -> NDArray[Any]:
-    """Return X as a two-dimensional array; raise TypeError with `expectation` for a source."""
-    if isinstance(X, Source):
+    """Return X as a two-dimensional array; raise TypeError with `expectation` for a table."""
+    if isinstance(X, Table):
         schema = X.schema
         raise TypeError(
-            f"{expectation}, got a source of {schema.n_rows:,} rows and {schema.n_columns:,} columns. Its frame() is one."
+            f"{expectation}, got a Table of {schema.n_rows:,} rows and {schema.n_columns:,} columns. Its frame() is one."
         )
     return check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X)

@@ -24,10 +24,10 @@ from tamiz.neighbors.row_encoders import (
     refuse_zero_rows,
 )
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.sources.kinds import LARGEST_NUMBER
-from tamiz.sources.sparse import find_sparse_matrix
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Integer, Invariants, OneOf
+from tamiz.table.kinds import LARGEST_NUMBER
+from tamiz.table.sparse import find_sparse_matrix
 
 # Sparse rows are made dense only up to this size.
 MAX_DENSE_BYTES = 2**28

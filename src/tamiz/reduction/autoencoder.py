@@ -22,13 +22,13 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.feature_checks import check_features, record_features
-from tamiz.sources.in_memory import eager_frame, is_frame
 from tamiz.statistics.base import Block, Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.in_memory import eager_frame, is_frame
 
 # Sizes of the first hidden layer from the data, between these limits; the second is half as large.
 _MIN_HIDDEN, _MAX_HIDDEN, _HIDDEN_PER_COORDINATE = 32, 256, 2
@@ -194,7 +194,7 @@ class Autoencoder(Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
         y : ignored
         """
         if not isinstance(self.standardize, bool | np.bool_):
@@ -202,14 +202,14 @@ class Autoencoder(Reducer):
         share = check_real("validation_share", self.validation_share, low=0.0, high=0.5)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            source = _open_rows(X)
-            n = source.schema.n_rows
-            encoder = TableEncoder.fit(source, standardize=bool(self.standardize))
+            table = _open_rows(X)
+            n = table.schema.n_rows
+            encoder = TableEncoder.fit(table, standardize=bool(self.standardize))
             k = check_integer("n_components", self.n_components, low=1, high=encoder.n_coordinates)
             hidden = self._hidden_sizes(encoder.n_coordinates)
             settings = self._settings(n, hidden)
             sizes = [encoder.n_coordinates, *hidden, k, *hidden[::-1], encoder.n_coordinates]
-            rows = _read_rows(source, encoder, sizes)
+            rows = _read_rows(table, encoder, sizes)
             n_validation = int(share * n) if int(share * n) >= _MIN_VALIDATION_ROWS else 0
             order = rng.permutation(n)
             train = rows.take(order[n_validation:])
@@ -223,17 +223,17 @@ class Autoencoder(Reducer):
             network = Network.from_vector(training.parameters, sizes, len(hidden) + 1)
             network = network.with_code(*_principal_axes(network, encoder, rows))
             errors, of_pca = network_errors(network, encoder, validation), pca_errors(encoder, train, validation, k)
-            embedding = self._match_dtype(_encode_rows(source, encoder, network), X)
+            embedding = self._match_dtype(_encode_rows(table, encoder, network), X)
         record_features(self, X)
         self._row_encoder, self._network, self.embedding_ = encoder, network, embedding
         self.error_, self.pca_error_ = errors.total, of_pca.total
-        self.column_errors_ = np.full(source.schema.n_columns, np.nan)
+        self.column_errors_ = np.full(table.schema.n_columns, np.nan)
         self.column_errors_[list(encoder.columns)] = errors.by_column
         self.training_curve_, self.n_epochs_ = training.curve, len(training.curve)
         self.n_validation_, self.converged_, self.hidden_sizes_ = n_validation, training.converged, hidden
         if training.interrupted:
             raise KeyboardInterrupt
-        warn_user([*source.schema.excluded_column_notes, *encoder.merged_level_notes(), *self._pca_warnings()])
+        warn_user([*table.schema.excluded_column_notes, *encoder.merged_level_notes(), *self._pca_warnings()])
         warn_user(_training_warnings(training, settings))
         return self
 
@@ -317,7 +317,7 @@ class Autoencoder(Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             Rows like those of fit.
 
         Returns
@@ -343,22 +343,22 @@ class Autoencoder(Reducer):
         return self.embedding_.shape[1]
 
 
-def _open_rows(X: Any) -> Source:
-    """Return the rows as a source; refuse weights and fewer than 2 rows."""
-    source = as_source(X)
-    if source.schema.weight is not None:
+def _open_rows(X: Any) -> Table:
+    """Return the rows as a table; refuse weights and fewer than 2 rows."""
+    table = as_table(X)
+    if table.schema.weight is not None:
         raise DataError(
-            f"Autoencoder does not support sample weights, and the source has the weights {source.schema.weight!r}; open it "
+            f"Autoencoder does not support sample weights, and the table has the weights {table.schema.weight!r}; open it "
             "without weight, or use PCA, which supports weights."
         )
-    if (n := source.schema.n_rows) < 2:
+    if (n := table.schema.n_rows) < 2:
         raise DataError(f"X has {n} {'sample (row)' if n == 1 else 'samples (rows)'}; Autoencoder needs at least 2.")
-    return source
+    return table
 
 
-def _read_rows(source: Source, encoder: TableEncoder, sizes: list[int]) -> EncodedRows:
+def _read_rows(table: Table, encoder: TableEncoder, sizes: list[int]) -> EncodedRows:
     """Return all rows as numbers and codes in float32, after a check of the memory of a training."""
-    n, p, c = source.schema.n_rows, len(encoder.mean), len(encoder.levels)
+    n, p, c = table.schema.n_rows, len(encoder.mean), len(encoder.levels)
     # PCA of many coordinates stores those of all rows.
     of_pca = (
         4.0 * n * encoder.n_coordinates if encoder.n_coordinates > MAX_COVARIANCE else 8.0 * encoder.n_coordinates**2
@@ -369,29 +369,29 @@ def _read_rows(source: Source, encoder: TableEncoder, sizes: list[int]) -> Encod
         f"The training of {n:,} rows of {p + c:,} columns",
         "Keep fewer columns first, with RankSelector, or pass fewer rows.",
     )
-    return EncodedRows.concatenate([encoder.encode(block, np.float32) for block in source.blocks()])
+    return EncodedRows.concatenate([encoder.encode(block, np.float32) for block in table.blocks()])
 
 
 def _for_blocks(
-    source: Source, encoder: TableEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
+    table: Table, encoder: TableEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
 ) -> Floats:
-    """Return what a function of encoded rows returns for all rows of a source, of shape (n_rows, width)."""
+    """Return what a function of encoded rows returns for all rows of a table, of shape (n_rows, width)."""
     size = max(1, _VALUES_PER_TASK // max(encoder.n_coordinates, *map(len, network.biases)))
-    out = np.empty((source.schema.n_rows, width))
+    out = np.empty((table.schema.n_rows, width))
 
     def fill(piece: Block) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             out[piece.rows.start : piece.rows.stop] = function(encoder.encode(piece))
 
-    pieces = (piece for block in source.blocks() for piece in block.split_rows(size))
+    pieces = (piece for block in table.blocks() for piece in block.split_rows(size))
     parallel.run_blocks(fill, pieces)
     return out
 
 
-def _encode_rows(source: Source, encoder: TableEncoder, network: Network) -> Floats:
+def _encode_rows(table: Table, encoder: TableEncoder, network: Network) -> Floats:
     """Return the coordinates of rows on the map."""
     return _for_blocks(
-        source, encoder, network, lambda rows: network.encode(encoder.coordinates(rows)), network.n_coordinates
+        table, encoder, network, lambda rows: network.encode(encoder.coordinates(rows)), network.n_coordinates
     )
 
 

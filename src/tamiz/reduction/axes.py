@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_array
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import check_has_features
-from tamiz.sources.factory import as_source
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.encoding import check_has_features
+from tamiz.table.factory import as_table
+from tamiz.table.views import weights_or_ones
 
 RowIndices = NDArray[np.intp]
 
@@ -54,7 +55,7 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
 
     Parameters
     ----------
-    X : array, data frame or Source
+    X : array, data frame or Table
         The rows of the map, with any columns: those that the map was computed from, or others.
     embedding : array-like of shape (n_samples, n_axes)
         The coordinates of the rows on the map, from any method.
@@ -96,39 +97,39 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
     petal width (cm): 0.95, 0.03
     """
     with parallel.thread_session():
-        source = as_source(X, None, sample_weight)
+        table = as_table(X, None, sample_weight)
         points = check_array(embedding, dtype=np.float64)
-        if len(points) != source.schema.n_rows:
+        if len(points) != table.schema.n_rows:
             raise DataError(
-                f"embedding has {len(points):,} rows and X has {source.schema.n_rows:,}; give the coordinates of the rows of X."
+                f"embedding has {len(points):,} rows and X has {table.schema.n_rows:,}; give the coordinates of the rows of X."
             )
-        check_has_features(source.schema)
-        found = correlate_columns(source, points)
-    warn_user(source.schema.excluded_column_notes)
+        check_has_features(table.schema)
+        found = correlate_columns(table, points)
+    warn_user(table.schema.excluded_column_notes)
     return found
 
 
-def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None = None) -> AxisCorrelations:
-    """Return the rank correlations of a source's columns with the coordinates of its rows.
+def correlate_columns(table: Table, embedding: Floats, rows: RowIndices | None = None) -> AxisCorrelations:
+    """Return the rank correlations of a table's columns with the coordinates of its rows.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     embedding : ndarray of shape (n_rows, n_axes)
         Coordinates of the selected rows.
     rows : ndarray of row numbers, ascending, default=None
         The selected rows; None is all.
     """
-    schema, n = source.schema, len(embedding)
+    schema, n = table.schema, len(embedding)
     used = schema.used.tolist()
-    axes = _Axes(embedding, *_scale_weights(source, rows))
+    axes = _Axes(embedding, *_scale_weights(table, rows))
 
     def correlate(column: tuple[int, NDArray[Any]]) -> tuple[Floats, float, int]:
         return axes.correlate_column(column[1], len(schema.columns[column[0]].levels))
 
     found: list[tuple[Floats, float, int]] = []
     for start, stop in parallel.block_ranges(len(used), max(1, _VALUES_IN_MEMORY // n)):
-        columns = list(read_columns(source, used[start:stop], rows))
+        columns = list(read_columns(table, used[start:stop], rows))
         found += parallel.map_groups(correlate, columns, _VALUES_PER_TASK // n)
     return AxisCorrelations(
         [schema.columns[j].name for j in used],
@@ -139,18 +140,18 @@ def correlate_columns(source: Source, embedding: Floats, rows: RowIndices | None
     )
 
 
-def _scale_weights(source: Source, rows: RowIndices | None) -> tuple[Floats, float]:
+def _scale_weights(table: Table, rows: RowIndices | None) -> tuple[Floats, float]:
     """Return the weights divided by a power of two, so that squares of their sums do not overflow, and that power."""
-    weight = np.concatenate([block.weight_or_ones for block in source.blocks([])])
+    weight = weights_or_ones(table)
     weight = weight if rows is None else weight[rows]
-    exponent = 0 if source.schema.weight is None else int(np.frexp(weight.sum())[1])
+    exponent = 0 if table.schema.weight is None else int(np.frexp(weight.sum())[1])
     return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
 
 
-def read_columns(source: Source, columns: Sequence[int], rows: RowIndices | None) -> Iterator[tuple[int, NDArray[Any]]]:
+def read_columns(table: Table, columns: Sequence[int], rows: RowIndices | None) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the columns with their values in all or the selected rows."""
     parts: dict[int, list[NDArray[Any]]] = {j: [] for j in columns}
-    for block in source.blocks(columns):
+    for block in table.blocks(columns):
         here = slice(None) if rows is None else _rows_in_block(rows, block.rows)
         for j in columns:
             # Columns on disk are read here.

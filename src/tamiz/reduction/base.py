@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
-from tamiz.sources.feature_checks import float_dtype, mixed_table_tags
-from tamiz.sources.in_memory import eager_frame, from_array_api, is_frame
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
+from tamiz.table.feature_checks import float_dtype, mixed_table_tags
+from tamiz.table.in_memory import eager_frame, from_array_api, is_frame
+from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder
@@ -61,7 +61,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
     embedding_ : ndarray of shape (n_samples, n_components)
         The coordinates of the rows; float32 if all numeric columns are float32, else float64.
     schema_ : Schema or None
-        The columns as read by fit; `open_source(like=)` uses it to read new rows.
+        The columns as read by fit; `open_table(like=)` uses it to read new rows.
     axis_names_ : list of str
         A name for every coordinate.
     axis_label : str

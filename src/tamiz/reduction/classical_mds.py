@@ -18,9 +18,9 @@ from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, re
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
+from tamiz.table.feature_checks import check_features, record_features
 
 
 def format_negative_share(share: float, error: float) -> str:
@@ -82,7 +82,7 @@ class ClassicalMDS(Reducer):
     ------
     DataError
         When the matrix of distances is not square, symmetric, finite, nonnegative and 0 on the diagonal; when the matrix of
-        similarities is not square, symmetric and finite with s_ij <= (s_ii + s_jj) / 2; or when a Source has weights.
+        similarities is not square, symmetric and finite with s_ij <= (s_ii + s_jj) / 2; or when a Table has weights.
     ValueError
         When n_components is not below the number of rows.
     MemoryError
@@ -180,7 +180,7 @@ class ClassicalMDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             Rows, their distances or their similarities. A failed fit leaves the estimator unchanged.
         y : ignored
         """
@@ -250,9 +250,9 @@ class ClassicalMDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             New rows; with "precomputed" and "similarity" their distances or similarities to all rows of the fit, of shape
-            (n_new, n_samples). Weights of a Source are ignored.
+            (n_new, n_samples). Weights of a Table are ignored.
         """
         check_is_fitted(self)
         check_features(self, X)

@@ -35,11 +35,11 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import IncompleteDistances, PrecomputedDistances
 from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder
 from tamiz.runtime import parallel
-from tamiz.sources.base import Source
-from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 from tamiz.storage.records import Serializable
+from tamiz.table.base import Table
+from tamiz.table.kinds import LARGEST_NUMBER
 
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"
 
@@ -400,9 +400,9 @@ def read_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tup
         if similar.n_samples < 2:
             raise DataError("X has 1 sample (row); a map needs at least 2.")
         return FromSimilarities(similar), IdentityEncoder()
-    if isinstance(X, Source) and X.schema.weight is not None and dissimilarity != "precomputed":
+    if isinstance(X, Table) and X.schema.weight is not None and dissimilarity != "precomputed":
         raise DataError(
-            f"{estimator_name} does not support sample weights, and the source has the weights {X.schema.weight!r}; open it "
+            f"{estimator_name} does not support sample weights, and the table has the weights {X.schema.weight!r}; open it "
             "without weight, or use PCA, which supports weights, for Euclidean distances."
         )
     if dissimilarity == "precomputed":

@@ -18,8 +18,8 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import graph_tags, resolve_builder
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
-from tamiz.sources.schema import Schema
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants
+from tamiz.table.schema import Schema
 
 # Values of the parameter `disconnected`, the handling of a graph with several components.
 DISCONNECTED_CHOICES = ("error", "connect", "per_component")

@@ -24,13 +24,13 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_positive
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.feature_checks import check_features as compare_columns
-from tamiz.sources.feature_checks import float_dtype, record_features
 from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
+from tamiz.table.base import Table
+from tamiz.table.factory import as_table
+from tamiz.table.feature_checks import check_features as compare_columns
+from tamiz.table.feature_checks import float_dtype, record_features
 
 # Probability below which a component is not Gaussian, and the largest number of components named in a warning.
 GAUSSIAN_LEVEL, _MAX_NAMED = 0.01, 8
@@ -95,7 +95,7 @@ class ICA(Reducer):
     Raises
     ------
     DataError
-        When no column can be used, all are constant, there is only one row, or a Source has weights.
+        When no column can be used, all are constant, there is only one row, or a Table has weights.
     ValueError
         When n_components exceeds the rank of the table: the number of principal components with more than 1e-10 of
         the largest variance, or 1e-6 for float32.
@@ -194,7 +194,7 @@ class ICA(Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
         y : ignored
         """
         solver, tol, max_iter = self._check_parameters()
@@ -241,11 +241,11 @@ class ICA(Reducer):
         standardize = bool(self.standardize)
         if sparse.issparse(X):
             return SparseTableRows(X, None, standardize=standardize)
-        if isinstance(X, Source) and X.schema.weight is not None:
+        if isinstance(X, Table) and X.schema.weight is not None:
             raise DataError(
-                f"ICA does not support sample weights, and the source has the weights {X.schema.weight!r}; open it without weight."
+                f"ICA does not support sample weights, and the table has the weights {X.schema.weight!r}; open it without weight."
             )
-        return TableRows(as_source(X), standardize=standardize, missing="mean", categories="balanced", method="ICA")
+        return TableRows(as_table(X), standardize=standardize, missing="mean", categories="balanced", method="ICA")
 
     def _set_solution(self, found: Solution, order: NDArray[np.intp]) -> None:
         """Set the attributes of the components in an order, and of the convergence."""

@@ -22,9 +22,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, ListOf
+from tamiz.table.feature_checks import check_features, record_features
 
 _DEFAULT_NEIGHBORS = 15
 # Up to this many rows all are landmarks by default; above, this many, and at least so many for each coordinate.
@@ -185,7 +185,7 @@ class Isomap(GraphReducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source, default=None
+        X : array, data frame, sparse matrix or Table, default=None
             Input of the graph builder. For a built Graph the rows that it was built from, or None.
         y : array of shape (n_samples,), default=None
             Classes, for graphs that connect rows by class; else ignored.

@@ -30,9 +30,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
+from tamiz.table.feature_checks import check_features, record_features
 
 
 def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
@@ -98,7 +98,7 @@ class LandmarkMDS(Reducer):
     Raises
     ------
     DataError
-        When the distances or similarities are invalid, as for `ClassicalMDS`, or a Source has weights.
+        When the distances or similarities are invalid, as for `ClassicalMDS`, or a Table has weights.
     ValueError
         Unless n_components < n_landmarks <= number of rows.
     MemoryError
@@ -178,7 +178,7 @@ class LandmarkMDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             Rows, their distances or their similarities. A failed fit leaves the estimator unchanged.
         y : ignored
         """
@@ -254,7 +254,7 @@ class LandmarkMDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), of which only the columns of the
             landmarks are read.
         """

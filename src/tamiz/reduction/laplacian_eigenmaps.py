@@ -18,10 +18,10 @@ from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, IntegerArray, Invariants, OneOf
+from tamiz.table.feature_checks import check_features, record_features
 
 # Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
 _MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9
@@ -140,7 +140,7 @@ class LaplacianEigenmaps(GraphReducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source, default=None
+        X : array, data frame, sparse matrix or Table, default=None
             Input of the graph builder. For a built Graph the rows that it was built from, or None.
         y : array of shape (n_samples,), default=None
             Classes, for graphs that connect rows by class; else ignored.

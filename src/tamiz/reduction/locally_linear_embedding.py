@@ -27,10 +27,10 @@ from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruc
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
+from tamiz.table.feature_checks import check_features, record_features
 
 DISCONNECTED_CHOICES = ("error", "per_component")
 _DEFAULT_NEIGHBORS = 15
@@ -169,7 +169,7 @@ class LocallyLinearEmbedding(GraphReducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source, default=None
+        X : array, data frame, sparse matrix or Table, default=None
             Input of the graph builder. For a built Graph the rows that it was built from, or None.
         y : array of shape (n_samples,), default=None
             Classes, for graphs that connect rows by class; else ignored.
@@ -245,7 +245,7 @@ class LocallyLinearEmbedding(GraphReducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             New rows; for a graph of precomputed distances, the distances to the rows of the fit.
 
         Returns

@@ -39,9 +39,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_real
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
+from tamiz.table.feature_checks import check_features, record_features
 
 # Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.
 _MAX_ORDINAL_ROWS = 2**16
@@ -103,7 +103,7 @@ class MDS(Reducer):
     ------
     DataError
         When all dissimilarities are 0, or all equal for "interval" and "ordinal"; when a row has no dissimilarity with a weight
-        above 0; when the known pairs do not connect all rows; when distances, similarities or weights are invalid, or a Source has
+        above 0; when the known pairs do not connect all rows; when distances, similarities or weights are invalid, or a Table has
         weights.
     ValueError
         When n_components is not below the number of rows.
@@ -216,7 +216,7 @@ class MDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             Rows, their distances or their similarities. A failed fit leaves the estimator unchanged; an interrupted fit keeps the
             best map so far.
         y : ignored
@@ -339,7 +339,7 @@ class MDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             New rows; with "precomputed" and "similarity" their distances (NaN for missing) or similarities to all rows of the fit,
             of shape (n_new, n_samples).
         """
@@ -350,7 +350,7 @@ class MDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             As in `transform`.
 
         Returns

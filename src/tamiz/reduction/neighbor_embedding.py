@@ -21,9 +21,9 @@ from tamiz.reduction.layouts.descent import Callback, Descent
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import IntegerArray, Invariants
+from tamiz.table.feature_checks import check_features, record_features
 
 # Bytes for each edge of the graph and of the affinities while both are in memory.
 _BYTES_PER_EDGE = 48
@@ -39,7 +39,7 @@ class NeighborEmbedding(GraphReducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             New rows; for a graph of precomputed distances, the distances to the rows of the fit.
 
         Returns

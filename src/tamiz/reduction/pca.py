@@ -33,11 +33,11 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.factory import as_source
-from tamiz.sources.feature_checks import check_features as compare_columns
-from tamiz.sources.feature_checks import record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
+from tamiz.table.factory import as_table
+from tamiz.table.feature_checks import check_features as compare_columns
+from tamiz.table.feature_checks import record_features
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")
@@ -206,7 +206,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
         y : ignored
         sample_weight : array of shape (n_samples,), default=None
             A weight of 2 counts as the row twice.
@@ -221,7 +221,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         record_features(self, X)
         self._set_fitted(found, rows.encoder, rows.total_weight, rows.variances)
         self.noise_variance_ = found.noise_variance(max(rows.n_rows, rows.total_weight))
-        self._unread_rows = (rows.source, X, rows.weights())
+        self._unread_rows = (rows.table, X, rows.weights())
         warn_user(rows.collect_warnings())
         warn_user(_constant_column_warnings(rows.encoder, rows.variances, standardize=self.standardize))
         warn_user(decomposition_warnings(found, "" if rows.semidefinite else "; missing='iterative' avoids this"))
@@ -245,8 +245,8 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             raise ValueError(f"missing='pairwise' requires solver='covariance' or 'auto', got {solver!r}.")
         if sparse.issparse(X):
             return SparseTableRows(X, sample_weight, standardize=self.standardize)
-        source = as_source(X, None, sample_weight)
-        table = TableRows(source, standardize=self.standardize, missing=missing, categories=self.categories)
+        opened = as_table(X, None, sample_weight)
+        table = TableRows(opened, standardize=self.standardize, missing=missing, categories=self.categories)
         if missing != "iterative" or not table.n_missing:
             return table
         wanted = check_n_components(self.n_components, min(table.n_rows, table.n_coordinates))
@@ -438,7 +438,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             Rows like those of fit.
         n_components : int, default=None
             Number of components used; None is all fitted components, 0 returns the mean.

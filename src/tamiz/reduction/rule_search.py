@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.sources.schema import Column
 from tamiz.statistics.base import Floats, is_missing
+from tamiz.table.schema import Column
 
 Mask = NDArray[np.bool_]
 ConditionKind = Literal["above", "below", "between", "equals", "one of", "missing"]
@@ -52,7 +52,7 @@ class RuleCondition:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the values of a column as a source stores them.
+    """A condition on the values of a column as a table stores them.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class RuleSearch:
     Parameters
     ----------
     columns : sequence of ndarray of shape (n_rows,)
-        The values as a source stores them.
+        The values as a table stores them.
     schema_columns : sequence of Column
     weight : ndarray of shape (n_rows,)
     """

@@ -19,13 +19,13 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import check_has_features
-from tamiz.sources.factory import as_source
-from tamiz.sources.in_memory import from_array_api
-from tamiz.sources.schema import Column
-from tamiz.sources.views import weight_array
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.encoding import check_has_features
+from tamiz.table.factory import as_table
+from tamiz.table.in_memory import from_array_api
+from tamiz.table.schema import Column
+from tamiz.table.views import weight_array
 
 # Of wider tables, the columns with the largest correlations with the axes are considered, relative to the chance level.
 MAX_COLUMNS = 30
@@ -104,8 +104,8 @@ def cluster_rules(
 
     Parameters
     ----------
-    X : array, data frame or Source
-        The rows of the map, with any columns. The target, weights and groups of a Source are not used in conditions.
+    X : array, data frame or Table
+        The rows of the map, with any columns. The target, weights and groups of a Table are not used in conditions.
     embedding : array-like of shape (n_samples, n_axes)
         The coordinates of the rows on the map, from any method. All axes are used, in one unit.
     clusters : array-like of shape (n_samples,), default=None
@@ -137,7 +137,7 @@ def cluster_rules(
     A rule is a conjunction of conditions: a number is above, below or between thresholds, a category has one of at most three
     levels, or a value is missing. A missing value fulfils no other condition. Beam search maximises the F1 score, the harmonic mean
     of precision and coverage, less 0.02 for every threshold and level of the rule. It uses one half of the rows, drawn at random
-    within each cluster (whole groups, if the source has groups); precision and coverage are those of the other half, of at most
+    within each cluster (whole groups, if the table has groups); precision and coverage are those of the other half, of at most
     20,000 rows in all. On that half, a rule must have an F1 score of at least 0.5 that exceeds that of all rows, and Fisher's exact
     test must reject independence at 1 %; otherwise there is no simple rule. Thresholds have the fewest digits that do not change
     the rows of the rule. Of more than 30 columns, those with the largest correlations with the axes are considered. A cluster that
@@ -164,26 +164,26 @@ def cluster_rules(
     max_conditions = check_integer("max_conditions", max_conditions, low=1)
     rng = make_rng(random_state)
     with parallel.thread_session():
-        source = as_source(X)
-        n = source.schema.n_rows
+        table = as_table(X)
+        n = table.schema.n_rows
         points = check_array(from_array_api(embedding), dtype=np.float64)
         if len(points) != n:
             raise DataError(
                 f"embedding has {len(points):,} rows and X has {n:,}; give the coordinates of the rows of X."
             )
-        check_has_features(source.schema)
+        check_has_features(table.schema)
         if clusters is None:
             numbers, labels = find_clusters(points, rng), None
         else:
             numbers, labels = _number_labels(clusters, n)
-        columns = source.schema.used
+        columns = table.schema.used
         if len(columns) > MAX_COLUMNS and numbers.any():
-            correlations = correlate_columns(source, points)
+            correlations = correlate_columns(table, points)
             columns = columns[most_correlated_columns(correlations.values, correlations.chance_level)]
         found = describe_clusters(
-            source, numbers, rng, columns=columns.tolist(), labels=labels, max_conditions=max_conditions
+            table, numbers, rng, columns=columns.tolist(), labels=labels, max_conditions=max_conditions
         )
-    warn_user(source.schema.excluded_column_notes)
+    warn_user(table.schema.excluded_column_notes)
     return found
 
 
@@ -203,7 +203,7 @@ def _number_labels(clusters: ArrayLike, n_rows: int) -> tuple[ClusterNumbers, li
 
 
 def describe_clusters(
-    source: Source,
+    table: Table,
     numbers: ClusterNumbers,
     rng: np.random.Generator,
     *,
@@ -212,11 +212,11 @@ def describe_clusters(
     labels: Sequence[str] | None = None,
     max_conditions: int = 3,
 ) -> ClusterRules:
-    """Return the rules of the clusters of some rows of a source.
+    """Return the rules of the clusters of some rows of a halved.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     numbers : ndarray of shape (n_selected,)
         The cluster of each selected row, from 1 on; 0 for none.
     rng : Generator
@@ -228,26 +228,26 @@ def describe_clusters(
         The labels of the clusters; None is their numbers.
     max_conditions : int, default=3
     """
-    schema = source.schema
+    schema = table.schema
     columns = schema.used.tolist() if columns is None else list(columns)
     described, names = [schema.columns[j] for j in columns], [schema.columns[j].name for j in columns]
     sizes = np.bincount(numbers)[1:].tolist()
     if not sizes:
         return ClusterRules((), numbers, names)
-    all_rows, weight = np.arange(schema.n_rows) if rows is None else rows, weight_array(source)
+    all_rows, weight = np.arange(schema.n_rows) if rows is None else rows, weight_array(table)
     sample = np.arange(len(numbers))
     if len(numbers) > _MAX_ROWS:
         sample = np.sort(rng.choice(len(numbers), _MAX_ROWS, replace=False))
     weight = np.ones(len(sample)) if weight is None else weight[all_rows[sample]]
     # A row of weight 0 counts as no row. The largest weight is 1, so that sums do not overflow.
     sample, weight = sample[weight > 0], weight[weight > 0] / weight.max(initial=0.0)
-    values = [column for _, column in read_columns(source, columns, all_rows[sample])]
-    groups = None if source.groups is None else source.groups[all_rows[sample]]
+    values = [column for _, column in read_columns(table, columns, all_rows[sample])]
+    groups = None if table.groups is None else table.groups[all_rows[sample]]
     half = _draw_half(numbers[sample], groups, rng)
-    table = _HalvedTable(values, described, weight, numbers[sample], half)
+    halved = _HalvedTable(values, described, weight, numbers[sample], half)
     return ClusterRules(
         tuple(
-            table.describe(k, str(k) if labels is None else labels[k - 1], size, max_conditions)
+            halved.describe(k, str(k) if labels is None else labels[k - 1], size, max_conditions)
             for k, size in enumerate(sizes, start=1)
         ),
         numbers,

@@ -30,9 +30,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.sources.feature_checks import check_features, record_features
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.table.feature_checks import check_features, record_features
 
 # Number of training rows to which new rows are fitted.
 _REFERENCE_ROWS = 1000
@@ -83,7 +83,7 @@ class StochasticMDS(Reducer):
     Raises
     ------
     DataError
-        When all rows are equal, init is invalid, or a Source has weights.
+        When all rows are equal, init is invalid, or a Table has weights.
     ValueError
         When n_components is not below the number of rows.
     TypeError
@@ -163,7 +163,7 @@ class StochasticMDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             Rows. A failed fit leaves the estimator unchanged; an interrupted fit keeps the map so far.
         y : ignored
         """
@@ -240,7 +240,7 @@ class StochasticMDS(Reducer):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
             New rows.
         """
         check_is_fitted(self)

@@ -180,7 +180,7 @@ class TSNE(NeighborEmbedding):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source, default=None
+        X : array, data frame, sparse matrix or Table, default=None
             Input of the graph builder. For a built Graph the rows that it was built from, or None.
         y : array of shape (n_samples,), default=None
             Classes, for graphs that connect rows by class; else ignored.

@@ -228,8 +228,8 @@ class UMAP(NeighborEmbedding):
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source, default=None
-            Input of the graph builder. For a built Graph the rows that it was built from, or None. The target of a Source is not
+        X : array, data frame, sparse matrix or Table, default=None
+            Input of the graph builder. For a built Graph the rows that it was built from, or None. The target of a Table is not
             used.
         y : array of shape (n_samples,), default=None
             Classes or numbers; whole numbers of up to 20 values are classes. Edges between different classes are weakened, and rows

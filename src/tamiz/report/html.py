@@ -115,10 +115,10 @@ def _plotly_library() -> str:
     return _compress(get_plotlyjs())
 
 
-def _compress(source: str) -> str:
+def _compress(table: str) -> str:
     """Return text as base64 of gzip, without a timestamp, for reproducible bytes."""
     # Level 9 takes 1.4 times as long for 0.2 % less.
-    packed = gzip.compress(source.encode("utf-8", errors="replace"), compresslevel=6, mtime=0)
+    packed = gzip.compress(table.encode("utf-8", errors="replace"), compresslevel=6, mtime=0)
     return base64.b64encode(packed).decode("ascii")
 
 

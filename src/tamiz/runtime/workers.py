@@ -43,7 +43,7 @@ class NoIdleWorkerError(WorkerError):
     """All workers are busy: the caller does the work itself."""
 
 
-class _Worker:
+class WorkerProcess:
     """A process that answers one request at a time."""
 
     def __init__(self) -> None:
@@ -56,6 +56,7 @@ class _Worker:
 
     @property
     def is_alive(self) -> bool:
+        """Whether the process runs."""
         return self._process.poll() is None
 
     def run_request(self, request: bytes) -> Any:
@@ -77,6 +78,7 @@ class _Worker:
         return answer
 
     def kill(self) -> None:
+        """End the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -84,8 +86,8 @@ class _Worker:
                 pipe.close()  # type: ignore[union-attr]  # both are pipes
 
 
-_workers: list[_Worker] = []
-_idle_workers: list[_Worker] = []
+_workers: list[WorkerProcess] = []
+_idle_workers: list[WorkerProcess] = []
 
 
 def can_start(n: int) -> bool:
@@ -108,7 +110,7 @@ def start(n: int, first_request: bytes) -> None:
         _workers.remove(worker)
     _idle_workers[:] = [worker for worker in _idle_workers if worker in _workers]
 
-    def greet(worker: _Worker) -> None:
+    def greet(worker: WorkerProcess) -> None:
         with suppress(WorkerError):
             worker.run_request(first_request)
             _idle_workers.append(worker)
@@ -116,7 +118,7 @@ def start(n: int, first_request: bytes) -> None:
     # If the system allows no more processes, the caller does the work itself.
     with suppress(OSError):
         for _ in range(n - len(_workers)):
-            _workers.append(worker := _Worker())
+            _workers.append(worker := WorkerProcess())
             threading.Thread(target=greet, args=(worker,), daemon=True).start()
 
 

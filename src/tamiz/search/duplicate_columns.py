@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
-from tamiz.sources.base import Source
-from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
+from tamiz.table.base import Table
+from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
 
 _MAX_LISTED = 5
 ALLOW_DUPLICATES = "allow_duplicates=True (--allow-duplicates)"
 
 
-def unsearched_duplicates(source: Source, problem: Problem) -> dict[int, int]:
+def unsearched_duplicates(table: Table, problem: Problem) -> dict[int, int]:
     """Return the columns that a search leaves out, each with the column that it duplicates and that is searched.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     problem : Problem
         The problem over all usable columns.
 
@@ -33,11 +33,11 @@ def unsearched_duplicates(source: Source, problem: Problem) -> dict[int, int]:
     -----
     Cost one pass over the columns, and another over those with equal fingerprints, which are compared value by value.
     """
-    fingerprints = compute_fingerprints(source, rows=False, distinct_values=False).columns
+    fingerprints = compute_fingerprints(table, rows=False, distinct_values=False).columns
     grouped = {int(j) for unit in problem.units if len(unit) > 1 for j in unit}
     compared = {j: value for j, value in fingerprints.items() if not problem.excluded[j] and j not in grouped}
     equal_sets: dict[int, list[int]] = {}
-    for later, first in find_duplicate_columns(source, compared).items():
+    for later, first in find_duplicate_columns(table, compared).items():
         equal_sets.setdefault(first, [first]).append(later)
     duplicates: dict[int, int] = {}
     for equal in equal_sets.values():

@@ -14,9 +14,9 @@ from tamiz.search.archive import Archive
 from tamiz.search.base import Problem, Search, Walk
 from tamiz.search.journal import Journal
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
-from tamiz.sources.base import Source
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator, Floats
+from tamiz.table.base import Table
 
 # A plan times the first sets of a search: at most this many, for at most this long.
 _TIMED_SETS = 1000
@@ -36,7 +36,7 @@ class SearchJob:
     Attributes
     ----------
     search : Search
-    source : Source
+    table : Table
     problem : Problem
     evaluator : Evaluator
     rng : Generator
@@ -46,7 +46,7 @@ class SearchJob:
     """
 
     search: Search
-    source: Source
+    table: Table
     problem: Problem
     evaluator: Evaluator
     rng: np.random.Generator

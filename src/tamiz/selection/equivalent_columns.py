@@ -9,8 +9,8 @@ import numpy as np
 from tamiz.criteria.kind_associations import EQUIVALENT, associate_columns, one_sided_associations
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
-from tamiz.sources.base import Source
-from tamiz.sources.views import select_columns, select_rows
+from tamiz.table.base import Table
+from tamiz.table.views import select_columns, select_rows
 
 # Limits: columns that are compared at all, and rows of a sample: 8e9 pairs of columns times rows take some seconds of one core.
 _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_WORK = 3000, 100_000, 1000, 8_000_000_000
@@ -19,7 +19,7 @@ _MAX_NAMED = 5
 
 
 def equivalent_columns(
-    source: Source,
+    table: Table,
     columns: Sequence[int] | None = None,
     required: Collection[int] = (),
     threshold: float = EQUIVALENT,
@@ -28,7 +28,7 @@ def equivalent_columns(
 
     Parameters
     ----------
-    source : Source
+    table : Table
     columns : sequence of column numbers, default=None
         The columns to compare; None is all used ones that are not constant.
     required : collection of column numbers
@@ -42,14 +42,14 @@ def equivalent_columns(
     recodings. At least half of the rows of the rarer column must have both values. Of equivalent columns that with the fewest
     missing values is kept, of equals the first. Cost as of `associate_columns`.
     """
-    schema = source.schema
+    schema = table.schema
     if columns is None:
         columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]
     if len(columns) < 2:
         return {}
-    found = associate_columns(source, columns)
+    found = associate_columns(table, columns)
     present = found.n_common.diagonal()
-    sided = one_sided_associations(found, source, threshold)
+    sided = one_sided_associations(found, table, threshold)
     same = np.minimum(sided, sided.T) >= threshold
     same &= 2 * found.n_common >= np.minimum(present, present[:, None])
     order = sorted(
@@ -68,13 +68,13 @@ def equivalent_columns(
 
 
 def leave_out_equivalents(
-    source: Source, problem: Problem | None = None, threshold: float = EQUIVALENT
-) -> tuple[Source, dict[int, int]]:
+    table: Table, problem: Problem | None = None, threshold: float = EQUIVALENT
+) -> tuple[Table, dict[int, int]]:
     """Return a view of the table with one column of each set of equivalent ones, and the others with the one that is kept.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     problem : Problem, default=None
         The problem of a search. Columns that it fixes, or starts with, are kept; those that it excludes and those of column groups
         are not compared.
@@ -86,25 +86,25 @@ def leave_out_equivalents(
     Of more than 3,000 columns, and of a table with infinite values, all are kept. Of very many rows evenly spaced ones are
     compared.
     """
-    schema = source.schema
+    schema = table.schema
     columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]
     required: set[int] = set()
     if problem is not None:
         grouped = {int(j) for unit in problem.units if len(unit) > 1 for j in unit}
         columns = [j for j in columns if not problem.excluded[j] and j not in grouped]
         required = {j for j in columns if problem.fixed[j] or (problem.start is not None and problem.start[j])}
-    if not 2 <= len(columns) <= _MAX_COLUMNS or source.infinite_digest:
-        return source, {}
+    if not 2 <= len(columns) <= _MAX_COLUMNS or table.infinite_digest:
+        return table, {}
     n_rows = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_WORK // len(columns) ** 2))
-    rows = source
+    rows = table
     if n_rows < schema.n_rows:
-        rows = select_rows(source, np.linspace(0, schema.n_rows - 1, n_rows).astype(np.intp))
+        rows = select_rows(table, np.linspace(0, schema.n_rows - 1, n_rows).astype(np.intp))
         columns = [j for j in columns if j in rows.schema.used and not rows.schema.columns[j].constant]
     same = equivalent_columns(rows, columns, required, threshold)
     if not same:
-        return source, {}
+        return table, {}
     reasons = {j: f"it is equivalent to {schema.names[kept]!r}" for j, kept in same.items()}
-    return select_columns(source, [j for j in schema.used.tolist() if j not in same], reasons), same
+    return select_columns(table, [j for j in schema.used.tolist() if j not in same], reasons), same
 
 
 def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[Verdict]:

@@ -12,10 +12,10 @@ from scipy import stats
 
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.independence_test import IndependenceTest
-from tamiz.sources.base import Source
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import select_columns, select_rows, target_array, with_groups
 from tamiz.statistics.base import Floats
+from tamiz.table.base import Table
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns, select_rows, target_array, with_groups
 
 RowIndices = NDArray[np.intp]
 Target = NDArray[Any]
@@ -147,23 +147,23 @@ def chance_null(
     return PermutationNull(np.array(merits), observed, "merit", shuffle.description)
 
 
-def has_significant_column(source: Source, columns: RowIndices, level: float) -> bool:
+def has_significant_column(table: Table, columns: RowIndices, level: float) -> bool:
     """Return whether the rank test of one of some columns with the target has a p-value of at most `level`.
 
     The rows of a group are not independent: a row of each group, drawn at random, is tested.
     """
-    if source.time is not None or not len(columns):
+    if table.time is not None or not len(columns):
         return False
-    if source.groups is not None:
-        drawn = np.random.default_rng(0).permutation(source.schema.n_rows)
-        of_groups = drawn[np.unique(source.groups[drawn], return_index=True)[1]]
-        source = with_groups(select_rows(source, np.sort(of_groups)), None, (), None)
-    tests = score_columns(IndependenceTest(test="rank"), select_columns(source, columns)).tests
+    if table.groups is not None:
+        drawn = np.random.default_rng(0).permutation(table.schema.n_rows)
+        of_groups = drawn[np.unique(table.groups[drawn], return_index=True)[1]]
+        table = with_groups(select_rows(table, np.sort(of_groups)), None, (), None)
+    tests = score_columns(IndependenceTest(test="rank"), select_columns(table, columns)).tests
     assert tests is not None
     return bool(np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(level))
 
 
-def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuffle:
+def target_shuffle(table: Table, rows: RowIndices | None = None) -> TargetShuffle:
     """Return how the target of a table may be shuffled; if `rows` is passed, other rows keep their values.
 
     Rows of a group are correlated, and so are neighbouring rows in time. Free permutation would destroy this correlation, and any
@@ -173,16 +173,16 @@ def target_shuffle(source: Source, rows: RowIndices | None = None) -> TargetShuf
     shifted circularly by a random number of rows (Lancaster, Iatsenko, Pidde, Ticcinelli and Stefanovska 2018, Surrogate data for
     hypothesis testing of physical systems, Physics Reports 748).
     """
-    y = target_array(source)
+    y = target_array(table)
     if rows is not None and len(rows) < len(y):
-        return _shuffle_subset(target_shuffle(select_rows(select_columns(source, []), rows)), y, rows)
-    if source.time is not None:
-        return _shift_in_time(y, np.argsort(source.time, kind="stable"))
-    if source.groups is None:
+        return _shuffle_subset(target_shuffle(select_rows(select_columns(table, []), rows)), y, rows)
+    if table.time is not None:
+        return _shift_in_time(y, np.argsort(table.time, kind="stable"))
+    if table.groups is None:
         return TargetShuffle("shuffled among all rows", lambda rng: rng.permutation(y))
-    order = np.argsort(source.groups, kind="stable")
-    members = np.split(order, np.flatnonzero(np.diff(source.groups[order])) + 1)
-    if _between_group_share(y, members, has_classes=source.schema.has_classes) > 0.5:
+    order = np.argsort(table.groups, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(table.groups[order])) + 1)
+    if _between_group_share(y, members, has_classes=table.schema.has_classes) > 0.5:
         return _shuffle_groups(y, members)
 
     def within(rng: np.random.Generator) -> Target:

@@ -24,11 +24,6 @@ from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.selector import Selector, estimator_readers
-from tamiz.sources.base import Source
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.row_groups import untestable_reason
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows, with_metadata
 from tamiz.statistics.independence import ColumnTests
 from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
 from tamiz.storage.invariants import (
@@ -40,6 +35,11 @@ from tamiz.storage.invariants import (
     Nullable,
 )
 from tamiz.subsets.candidates import Masks
+from tamiz.table.base import Table
+from tamiz.table.feature_checks import record_features
+from tamiz.table.row_groups import untestable_reason
+from tamiz.table.schema import Schema
+from tamiz.table.views import has_all_rows, with_metadata
 
 
 class RankSelector(Selector):
@@ -153,7 +153,7 @@ class RankSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
             Ignored by a relevance that needs no target. Several columns are allowed for a relevance that is computed from
             statistics, such as `InformationGain` or `IndependenceTest`; no value may then be missing.
@@ -169,27 +169,27 @@ class RankSelector(Selector):
         check_choice("correction", self.correction, CORRECTIONS)
         with parallel.thread_session():
             outputs = read_multioutput(y) if self._supports_multioutput else None
-            source = with_metadata(self._open_source(X, y if outputs is None else None, sample_weight, groups), params)
-            tables = [source] if outputs is None else outputs.single_output_tables(source)
+            opened = with_metadata(self._open_table(X, y if outputs is None else None, sample_weight, groups), params)
+            tables = [opened] if outputs is None else outputs.single_output_tables(opened)
             # Parameters that suit a numeric target suit classes, too.
             schema = min((table.schema for table in tables), key=lambda one: one.has_classes)
             self.relevance_ = choose_relevance(self.relevance, schema, with_p_values=self.fdr is not None)
             for table in tables:
                 self.relevance_.check(table.schema)
-            untestable = self._check_testable(source)
+            untestable = self._check_testable(opened)
             found = (score_columns if outputs is None else score_outputs)(self.relevance_, *tables)
         self.scores_, self.scores_std_, tests, self.scores_per_output_ = found
-        self._store_tests(None if untestable else tests, source.schema)
+        self._store_tests(None if untestable else tests, opened.schema)
         record_features(self, X)
-        self.schema_ = source.schema
-        warn_user(source.schema.fit_notes)
-        excluded = np.array([c.exclusion_reason is not None for c in source.schema.columns])
-        constant = np.array([c.constant for c in source.schema.columns])
+        self.schema_ = opened.schema
+        warn_user(opened.schema.fit_notes)
+        excluded = np.array([c.exclusion_reason is not None for c in opened.schema.columns])
+        constant = np.array([c.constant for c in opened.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
-        self.support_ = self._support = self._select_support(source.schema)
+        self.support_ = self._support = self._select_support(opened.schema)
         selected = np.flatnonzero(self._support).tolist()
-        if has_all_rows(source):
-            warn_user(self.relevance_.selection_warnings(tables, selected) + self._tie_warnings(source.schema))
+        if has_all_rows(opened):
+            warn_user(self.relevance_.selection_warnings(tables, selected) + self._tie_warnings(opened.schema))
         return self
 
     def _tie_warnings(self, schema: Schema) -> list[Verdict]:
@@ -212,11 +212,11 @@ class RankSelector(Selector):
         )
         return [Verdict("TZ306", sentence, [schema.names[j] for j in np.flatnonzero(tied).tolist()])]
 
-    def _check_testable(self, source: Source) -> str:
+    def _check_testable(self, table: Table) -> str:
         """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
         if not self.relevance_.offers_p_values:
             return ""
-        reason = untestable_reason(source)
+        reason = untestable_reason(table)
         if reason and self.fdr is not None:
             raise DataError(
                 f"p-values are not valid because {reason}, so columns cannot be selected by fdr={self.fdr}. "
@@ -239,11 +239,11 @@ class RankSelector(Selector):
         stored[:, schema.used] = np.stack(found)[:, schema.used]
         self.p_values_, self.adjusted_p_values_, self.statistics_ = (values.copy() for values in stored)
 
-    def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+    def _supports_by_size(self, table: Table, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best columns of one ranking for each size, without those below the threshold."""
-        ranked = clone(self).set_params(n_features=None).fit(source)
-        sizes = range(1, len(source.schema.used) + 1) if sizes is None else sizes
-        return {size: ranked.set_params(n_features=size)._select_support(source.schema) for size in sizes}
+        ranked = clone(self).set_params(n_features=None).fit(table)
+        sizes = range(1, len(table.schema.used) + 1) if sizes is None else sizes
+        return {size: ranked.set_params(n_features=size)._select_support(table.schema) for size in sizes}
 
     def _select_support(self, schema: Schema) -> NDArray[np.bool_]:
         kept = np.zeros(schema.n_columns, dtype=bool)

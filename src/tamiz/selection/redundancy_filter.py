@@ -30,15 +30,15 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
-from tamiz.sources.base import Source
-from tamiz.sources.duplicate_detection import compute_fingerprints, find_duplicate_columns
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.table import check_enough_rows
-from tamiz.sources.views import positive_weight_rows, select_columns, weight_array, without_target
 from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
+from tamiz.table.base import Table
+from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
+from tamiz.table.encoded_table import check_enough_rows
+from tamiz.table.feature_checks import record_features
+from tamiz.table.views import positive_weight_rows, select_columns, weight_array, without_target
 
 # A warning names a larger probability that a column of noise is dropped.
 _MAX_CHANCE = 0.01
@@ -181,21 +181,21 @@ class RedundancyFilter(Selector):
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
 
-    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
+    def _open_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Table:
         """Return the table; without a relevance, a target that is constant or several columns is ignored."""
         try:
-            return super()._open_source(X, y, sample_weight, groups)
+            return super()._open_table(X, y, sample_weight, groups)
         except DataError:
             if self.relevance is not None or y is None:
                 raise
-            return super()._open_source(X, None, sample_weight, groups)
+            return super()._open_table(X, None, sample_weight, groups)
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find the columns to keep.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,), default=None
             Ignored where a relevance needs none, and by default where it is constant or has several columns.
         sample_weight : array of shape (n_samples,), default=None
@@ -207,14 +207,14 @@ class RedundancyFilter(Selector):
         threshold = check_real("threshold", check_positive("threshold", self._threshold), high=1.0)
         limit = TimeLimit(self.max_seconds)
         with parallel.thread_session():
-            source = self._open_source(X, y, sample_weight, groups)
-            schema = source.schema
+            opened = self._open_table(X, y, sample_weight, groups)
+            schema = opened.schema
             if self.relevance is None:
-                scores = target_uncertainties(source)
+                scores = target_uncertainties(opened)
                 warn_user(schema.fit_notes)
             else:
-                scores = RankSelector(self.relevance).fit(source).scores_
-            table = positive_weight_rows(without_target(source))
+                scores = RankSelector(self.relevance).fit(opened).scores_
+            table = positive_weight_rows(without_target(opened))
             check_enough_rows(table.schema.n_rows)
             varied = np.array([j for j in table.schema.used.tolist() if not table.schema.columns[j].constant], np.intp)
             limit.check("The relevance of the columns")
@@ -256,14 +256,14 @@ class RedundancyFilter(Selector):
         """
         once = clone(self).set_params(max_seconds=None)
         with parallel.thread_session():
-            source = self._open_source(X, y, sample_weight, groups)
-            seconds = time_on_columns(once.fit, source, 3.0 if self.measure == "linear" else 2.0)
-        n_bytes = _BYTES_PER_PAIR * len(source.schema.used) ** 2
+            table = self._open_table(X, y, sample_weight, groups)
+            seconds = time_on_columns(once.fit, table, 3.0 if self.measure == "linear" else 2.0)
+        n_bytes = _BYTES_PER_PAIR * len(table.schema.used) ** 2
         return RepetitionPlan("selections", 1, seconds, seconds, _PLAN_ADVICE, n_bytes)
 
 
 def _chance_warnings(
-    source: Source,
+    table: Table,
     varied: NDArray[np.intp],
     kept: NDArray[np.intp],
     determined: list[list[int]],
@@ -275,11 +275,11 @@ def _chance_warnings(
     if measure == "kinds":
         # Chance is part of the rule.
         return []
-    is_number = [source.schema.columns[j].is_number for j in varied.tolist()]
+    is_number = [table.schema.columns[j].is_number for j in varied.tolist()]
     n_determining = [len(by) for i, by in enumerate(determined) if by and is_number[i] and is_number[by[0]]]
     if not n_determining:
         return []
-    n_rows, n_numeric = round(source.schema.n_effective), sum(is_number[i] for i in kept.tolist())
+    n_rows, n_numeric = round(table.schema.n_effective), sum(is_number[i] for i in kept.tolist())
     n_by_one = n_determining.count(1)
     warnings = []
     n_least = min((n for i, n in enumerate(n_common) if n and is_number[i]), default=n_rows)
@@ -325,14 +325,14 @@ def _pair_chance(measure: str, n_rows: int, n_columns: int, threshold: float) ->
     return float(-expm1(n_columns * log1p(-chance))) if chance < 1 else 1.0
 
 
-def _missing_weights(source: Source) -> Floats:
+def _missing_weights(table: Table) -> Floats:
     """Return the total weight of the missing values of each column."""
-    schema = source.schema
+    schema = table.schema
     missing = np.array([float(column.n_missing) for column in schema.columns])
-    weight = weight_array(source)
+    weight = weight_array(table)
     if weight is not None:
         for j in np.flatnonzero(missing):
-            values = np.concatenate([block.column(int(j)) for block in source.blocks([int(j)])])
+            values = table.column(int(j))
             missing[j] = weight[np.isnan(values) if schema.columns[j].is_number else values < 0].sum()
     return missing
 
@@ -350,13 +350,13 @@ class _ColumnAssociations:
         Correlations of the numeric columns, for regressions.
     """
 
-    def __init__(self, source: Source, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
+    def __init__(self, table: Table, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
         self.threshold = min(threshold, 1.0 - ROUNDING)
         self.correlations: Floats | None = None
         if measure == "kinds":
-            found = associate_columns(source, varied.tolist())
-            self.pairs = one_sided_associations(found, source, self.threshold)
-            self.n_common, self.numeric = count_common_rows(source, varied.tolist()), varied[:0]
+            found = associate_columns(table, varied.tolist())
+            self.pairs = one_sided_associations(found, table, self.threshold)
+            self.n_common, self.numeric = count_common_rows(table, varied.tolist()), varied[:0]
             return
         p = len(varied)
         check_memory(
@@ -365,35 +365,35 @@ class _ColumnAssociations:
             "Keep fewer columns first, with RankSelector.",
         )
         self.pairs = np.zeros((p, p))
-        self.n_common = count_common_rows(source, varied.tolist())
-        is_number = np.array([source.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
+        self.n_common = count_common_rows(table, varied.tolist())
+        is_number = np.array([table.schema.columns[j].is_number for j in varied.tolist()], dtype=bool)
         self.numeric = np.flatnonzero(is_number)
         if measure != "symmetric_uncertainty" and len(self.numeric):
-            self._correlate(source, varied[self.numeric], measure)
+            self._correlate(table, varied[self.numeric], measure)
         first, second = np.triu_indices(p, 1)
         if measure != "symmetric_uncertainty":
             mixed = ~(is_number[first] & is_number[second])
             first, second = first[mixed], second[mixed]
         if len(first):
-            table = select_columns(source, varied.tolist())
+            varying = select_columns(table, varied.tolist())
             columns = varied[first], varied[second]
-            association = pair_association(source.schema.n_effective)
-            values = pair_uncertainties(table, association, *columns)
-            corrected = chance_corrected_uncertainties(table, association, *columns, values, self.threshold)
-            values = recut_uncertainties(table, *columns, values, corrected, self.threshold)
+            association = pair_association(table.schema.n_effective)
+            values = pair_uncertainties(varying, association, *columns)
+            corrected = chance_corrected_uncertainties(varying, association, *columns, values, self.threshold)
+            values = recut_uncertainties(varying, *columns, values, corrected, self.threshold)
             self.pairs[first, second] = self.pairs[second, first] = np.clip(values, 0.0, 1.0)
-        self._add_duplicates(source, varied)
+        self._add_duplicates(table, varied)
 
-    def _correlate(self, source: Source, columns: NDArray[np.intp], measure: str) -> None:
+    def _correlate(self, table: Table, columns: NDArray[np.intp], measure: str) -> None:
         """Compute the associations of numeric columns: of pairs, on the rows with both values, and correlations for regressions."""
-        n, schema = len(columns), source.schema
+        n, schema = len(columns), table.schema
         incomplete = tuple(j for j in columns.tolist() if schema.columns[j].n_missing)
         check_memory(
             ScatterMatrix.work_bytes(n, len(incomplete)),
             f"{n:,} x {n:,} cross products",
             "Keep fewer columns first, with RankSelector.",
         )
-        (scatter,) = source.reduce(ScatterMatrix(tuple(columns.tolist()), (), incomplete, with_squares=True))
+        (scatter,) = table.reduce(ScatterMatrix(tuple(columns.tolist()), (), incomplete, with_squares=True))
         here = np.ix_(self.numeric, self.numeric)
         n_common = self.n_common[here]
         pairs = np.where(n_common < min(MIN_COMMON_ROWS, schema.n_rows), 0.0, np.abs(scatter.correlations()))
@@ -403,12 +403,12 @@ class _ColumnAssociations:
             pairs = np.where(n_common < schema.n_rows, pairs**2, 0.0)
         self.pairs[here] = pairs
 
-    def _add_duplicates(self, source: Source, varied: NDArray[np.intp]) -> None:
+    def _add_duplicates(self, table: Table, varied: NDArray[np.intp]) -> None:
         """Set the association of exact duplicates to 1: numbers that are nearly constant may lie in one interval."""
-        fingerprints = compute_fingerprints(source, rows=False, distinct_values=False).columns
+        fingerprints = compute_fingerprints(table, rows=False, distinct_values=False).columns
         position = {j: k for k, j in enumerate(varied.tolist())}
         equal: dict[int, list[int]] = {}
-        for later, first in find_duplicate_columns(source, fingerprints).items():
+        for later, first in find_duplicate_columns(table, fingerprints).items():
             equal.setdefault(position[first], [position[first]]).append(position[later])
         for columns in equal.values():
             self.pairs[np.ix_(columns, columns)] = 1.0

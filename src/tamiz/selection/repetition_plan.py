@@ -16,8 +16,8 @@ from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_positive
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.runner import format_duration
-from tamiz.sources.base import Source
-from tamiz.sources.views import select_columns
+from tamiz.table.base import Table
+from tamiz.table.views import select_columns
 
 Item = TypeVar("Item")
 
@@ -74,26 +74,26 @@ def time_repetitions(
     return RepetitionPlan(unit, max_repetitions, seconds, seconds * max_repetitions, advice, max_bytes)
 
 
-def time_on_columns(run: Callable[[Source], object], source: Source, exponent: float, min_columns: int = 0) -> float:
+def time_on_columns(run: Callable[[Table], object], table: Table, exponent: float, min_columns: int = 0) -> float:
     """Return the largest time of a computation whose cost grows with a power of the columns, from its time on some of them.
 
     Parameters
     ----------
     run : callable
-        run(source) computes.
-    source : Source
+        run(table) computes.
+    table : Table
     exponent : float
         The largest power of the number of columns.
     min_columns : int
         The smallest number of columns that is computed as all columns are.
     """
     progress.report_progress("Timing the selection on some of the columns", 0)
-    used = source.schema.used
+    used = table.schema.used
     n, fixed, times = min(len(used), max(_MIN_COLUMNS, min_columns)), 0.0, list[float]()
     while True:
         # Spread over the table: neighbouring columns are often alike.
         columns = used[np.linspace(0, len(used) - 1, n).astype(np.intp)] if n else used
-        compute = partial(run, select_columns(source, columns.tolist()))
+        compute = partial(run, select_columns(table, columns.tolist()))
         with capture_warnings(), progress.use_listener(None):
             seconds = _time_call(compute)
             if not times and seconds < _MAX_FIRST_SECONDS:

@@ -17,12 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.runtime.user_warnings import warn
-from tamiz.sources.base import Source
-from tamiz.sources.factory import as_source
-from tamiz.sources.feature_checks import check_features, mixed_table_tags
-from tamiz.sources.in_memory import eager_frame, from_array_api, is_frame
-from tamiz.sources.schema import Schema
-from tamiz.sources.table import frame_columns_at
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -31,6 +25,12 @@ from tamiz.storage.invariants import (
     Nullable,
     Strings,
 )
+from tamiz.table.base import Table
+from tamiz.table.encoded_table import frame_columns_at
+from tamiz.table.factory import as_table
+from tamiz.table.feature_checks import check_features, mixed_table_tags
+from tamiz.table.in_memory import eager_frame, from_array_api, is_frame
+from tamiz.table.schema import Schema
 
 
 class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -78,10 +78,10 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         criterion = self._criterion()
         return criterion is None or criterion.reads_target
 
-    def _open_source(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Source:
-        """Return the table as a source, with its target where that is read."""
-        reads_target = self._reads_target or isinstance(X, Source)
-        return as_source(X, y if reads_target else None, sample_weight, groups=groups)
+    def _open_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Table:
+        """Return the table as a table, with its target where that is read."""
+        reads_target = self._reads_target or isinstance(X, Table)
+        return as_table(X, y if reads_target else None, sample_weight, groups=groups)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -91,13 +91,13 @@ class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the selected columns; of a data frame, as a frame of the same library with its dtypes."""
         check_is_fitted(self)
         selected = np.flatnonzero(self._support).tolist()
-        if not isinstance(X, Source) and not is_frame(X):
+        if not isinstance(X, Table) and not is_frame(X):
             return super().transform(from_array_api(X))
         check_features(self, X)
         if not selected:
             # scikit-learn warns likewise for arrays.
             warn("TZ305", "No features were selected: the returned table has no columns.")
-        if isinstance(X, Source):
+        if isinstance(X, Table):
             return self._to_output_container(X.frame(selected))
         return self._to_output_container(frame_columns_at(eager_frame(X).to_native(), selected))
 

@@ -25,10 +25,10 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.sources.base import Source
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.views import select_rows, with_metadata, without_target
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants, OneOf
+from tamiz.table.base import Table
+from tamiz.table.feature_checks import record_features
+from tamiz.table.views import select_rows, with_metadata, without_target
 
 _RULES = ("best", "one_standard_error")
 
@@ -181,7 +181,7 @@ class SizeSearchCV(Selector):
 
         Parameters
         ----------
-        X : array, data frame or Source
+        X : array, data frame or Table
         y : array of shape (n_samples,), default=None
             Ignored where neither the selector nor the estimator needs a target.
         sample_weight : array of shape (n_samples,), default=None
@@ -195,15 +195,15 @@ class SizeSearchCV(Selector):
         check_choice("rule", self.rule, _RULES)
         sizes = self._check_sizes()
         with parallel.thread_session(self.n_jobs):
-            source = with_metadata(self._open_source(X, y, sample_weight, groups), params)
-            if self._cross_validated().reads_target and source.schema.target is None:
+            table = with_metadata(self._open_table(X, y, sample_weight, groups), params)
+            if self._cross_validated().reads_target and table.schema.target is None:
                 raise DataError("SizeSearchCV requires y to be passed, but the target y is None.")
-            evaluator = self.make_evaluator(source)
+            evaluator = self.make_evaluator(table)
             folds = range(len(evaluator.task.folds))
-            scores = self._score_paths(source, evaluator, sizes)
+            scores = self._score_paths(table, evaluator, sizes)
             if scores is None:
                 scores = [
-                    self._score_fold(source, evaluator, fold, sizes)
+                    self._score_fold(table, evaluator, fold, sizes)
                     for fold in progress.track_progress("Folds", folds, len(folds))
                 ]
             self.cv_results_ = _make_cv_results(scores, sizes)
@@ -221,14 +221,14 @@ class SizeSearchCV(Selector):
         self._support = self.selector_.get_support()
         return self
 
-    def make_evaluator(self, source: Source) -> WrapperEvaluator:
+    def make_evaluator(self, table: Table) -> WrapperEvaluator:
         """Return the evaluator that scores sets of columns on the folds of the search.
 
         Its scores of single sets, and of the empty set, the baseline, are comparable with those of `cv_results_`.
 
         Parameters
         ----------
-        source : Source
+        table : Table
 
         Notes
         -----
@@ -236,11 +236,11 @@ class SizeSearchCV(Selector):
         backend needs one pass for all sets.
         """
         wrapper = self._cross_validated()
-        table = source if wrapper.reads_target else without_target(source)
+        table = table if wrapper.reads_target else without_target(table)
         seed = int(make_rng(self.random_state).integers(2**31))
         model = wrapper.model(table.schema)
         task = make_task(model, table, cv=self.cv, scoring=self.scoring, seed=seed)
-        if model.reads_source:
+        if model.reads_table:
             return WrapperEvaluator(task, *choose_backend(task))
         return WrapperEvaluator(task, RefitBackend(task), RefitBackend.method)
 
@@ -253,17 +253,17 @@ class SizeSearchCV(Selector):
         return sizes
 
     def _score_fold(
-        self, source: Source, evaluator: WrapperEvaluator, fold: int, sizes: list[int] | None
+        self, table: Table, evaluator: WrapperEvaluator, fold: int, sizes: list[int] | None
     ) -> dict[int, float]:
         """Return the test score of each size in a fold, with the sets that the selector finds on the training rows."""
         task = evaluator.task
         # The task does not contain rows of weight 0 and rows that are in no fold.
-        rows = np.searchsorted(source.row_numbers, task.source.row_numbers[task.folds[fold].train])
+        rows = np.searchsorted(table.row_numbers, task.table.row_numbers[task.folds[fold].train])
         where = f"Fold {fold + 1} of {len(task.folds)}"
         try:
             # Warnings and progress of the selection in a fold are suppressed; the selection on all rows reports them.
             with capture_warnings(), progress.use_listener(None):
-                sets = self._checked_selector()._supports_by_size(select_rows(source, rows), sizes)
+                sets = self._checked_selector()._supports_by_size(select_rows(table, rows), sizes)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
         _check_has_sizes(sets, sizes, where)
@@ -271,7 +271,7 @@ class SizeSearchCV(Selector):
         return dict(zip(sets, found.tolist(), strict=True))
 
     def _score_paths(
-        self, source: Source, evaluator: WrapperEvaluator, sizes: list[int] | None
+        self, table: Table, evaluator: WrapperEvaluator, sizes: list[int] | None
     ) -> list[dict[int, float]] | None:
         """Return the test scores of recursive elimination whose importances are those of the estimator itself; None otherwise.
 
@@ -283,7 +283,7 @@ class SizeSearchCV(Selector):
             return None
         if merit.encode != own.encode or stable_repr(merit.estimator) != stable_repr(own.estimator):
             return None
-        found = selector._path_problem(source, sizes)
+        found = selector._path_problem(table, sizes)
         if found is None or found[0].importance_getter == "permutation" or not own.reads_target:
             return None
         search, problem = found

@@ -46,12 +46,6 @@ from tamiz.selection.permutation_null import (
     target_shuffle,
 )
 from tamiz.selection.selector import Selector, estimator_readers
-from tamiz.sources.base import Source
-from tamiz.sources.date_parts import expand_dates
-from tamiz.sources.factory import as_source
-from tamiz.sources.feature_checks import record_features
-from tamiz.sources.schema import Schema
-from tamiz.sources.views import has_all_rows, select_columns, with_metadata, with_target
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -62,6 +56,12 @@ from tamiz.storage.invariants import (
 )
 from tamiz.subsets.candidates import Candidates, Masks
 from tamiz.subsets.evaluator import NaNCheckEvaluator
+from tamiz.table.base import Table
+from tamiz.table.date_parts import expand_dates
+from tamiz.table.factory import as_table
+from tamiz.table.feature_checks import record_features
+from tamiz.table.schema import Schema
+from tamiz.table.views import has_all_rows, select_columns, with_metadata, with_target
 
 # Pairs of equivalent columns that a warning names.
 _MAX_PAIRS = 3
@@ -231,7 +231,7 @@ class SubsetSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array or frame of shape (n_samples,) or (n_samples, n_outputs), default=None
             Ignored by a merit that needs no target, such as the score of a clusterer. Several columns are allowed for
             `CrossValidated` with a model that predicts all of them at once, and for merits of the information family, such as
@@ -252,13 +252,13 @@ class SubsetSelector(Selector):
                 journal = Journal(self.journal, _journal_identity(job, merit), job.problem.n_columns)
             archive = job.run(self.stop, journal)
         self.criterion_, self.search_ = merit, job.search
-        schema = job.source.schema
+        schema = job.table.schema
         record_features(self, X)
         self.schema_ = schema
         names = schema.names
         self.duplicates_ = {names[j]: names[kept] for j, kept in job.duplicates.items()}
         # In a part of a table, such as a fold, columns may be equal by chance: no note then.
-        whole = has_all_rows(job.source)
+        whole = has_all_rows(job.table)
         duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
         best = None if archive.best is None else archive.mask(archive.best)
         free = np.isin(np.arange(schema.n_columns), [j for unit in job.problem.units for j in unit.tolist()])
@@ -279,18 +279,18 @@ class SubsetSelector(Selector):
             self._warn_of_chance(null)
         return self
 
-    def _chance_null(self, source: Source) -> PermutationNull | None:
+    def _chance_null(self, table: Table) -> PermutationNull | None:
         """Return the permutation null distribution of the merit on the table of `fit` if it may be chance, else None."""
         with parallel.thread_session(self.n_jobs):
-            return self._find_chance(self._make_job(source, None, None, None, copy.deepcopy(self.random_state), {})[0])
+            return self._find_chance(self._make_job(table, None, None, None, copy.deepcopy(self.random_state), {})[0])
 
     def _equivalence_warnings(self, job: SearchJob, selected: NDArray[np.intp]) -> list[Verdict]:
         """Return a warning on selected columns that are copies or recodings of each other, unless they had to be selected."""
         if len(selected) < 2:
             return []
-        source = select_columns(job.source, selected.tolist())
-        same = leave_out_equivalents(source, job.problem, COPY)[1]
-        names = source.schema.names
+        table = select_columns(job.table, selected.tolist())
+        same = leave_out_equivalents(table, job.problem, COPY)[1]
+        names = table.schema.names
         pairs = [f"{names[j]!r} and {names[kept]!r}" for j, kept in same.items()]
         if not pairs:
             return []
@@ -304,20 +304,20 @@ class SubsetSelector(Selector):
             )
         ]
 
-    def _without_equivalents(self, source: Source) -> tuple[Source, dict[int, int]]:
+    def _without_equivalents(self, table: Table) -> tuple[Table, dict[int, int]]:
         """Return the table with one column of each set of equivalent ones, and the others with the one that is kept.
 
         All columns are kept if duplicates are allowed, or if too few columns for `n_features` would be left.
         """
-        search = choose_merit_and_search(resolve_merit(self.merit), resolve_search(self.search), source.schema)[1]
-        search, schema = _with_date_parts(search, source.schema), source.schema
+        search = choose_merit_and_search(resolve_merit(self.merit), resolve_search(self.search), table.schema)[1]
+        search, schema = _with_date_parts(search, table.schema), table.schema
         if self.allow_duplicates:
-            return source, {}
-        kept, same = leave_out_equivalents(source, search.make_problem(schema.names, schema.used, self.n_features))
+            return table, {}
+        kept, same = leave_out_equivalents(table, search.make_problem(schema.names, schema.used, self.n_features))
         try:
             search.make_problem(schema.names, kept.schema.used, self.n_features)
         except ValueError:
-            return source, {}
+            return table, {}
         return kept, same
 
     def _warn_of_chance(self, null: PermutationNull | None) -> None:
@@ -343,17 +343,17 @@ class SubsetSelector(Selector):
         free = np.concatenate([np.zeros(0, dtype=np.intp), *job.problem.units])
         selected = free[self.support_[free]]
         effort = self.n_evaluations_ * self.merit_cost_
-        has_target = self.criterion_.reads_target and job.source.schema.target is not None
+        has_target = self.criterion_.reads_target and job.table.schema.target is not None
         if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
             return None
         with capture_warnings():
-            if has_significant_column(job.source, selected, _SIGNIFICANT / len(free)):
+            if has_significant_column(job.table, selected, _SIGNIFICANT / len(free)):
                 return None
             try:
                 return chance_null(
                     self.merit_,
                     lambda y, rng: self._search_target(job, y, rng),
-                    target_shuffle(job.source),
+                    target_shuffle(job.table),
                     MIN_PERMUTATIONS if effort <= _LONG_SEARCH else MIN_PREDICTION_MERITS,
                 )
             except DataError:
@@ -362,10 +362,10 @@ class SubsetSelector(Selector):
 
     def _search_target(self, job: SearchJob, y: NDArray[Any], rng: np.random.Generator) -> tuple[float, int]:
         """Return the merit and the number of columns of the best set for another target; the search ends at `merit_`."""
-        source, reached = with_target(job.source, y), TargetMerit(self.merit_)
-        evaluator = self.criterion_.bind(source, rng)
+        table, reached = with_target(job.table, y), TargetMerit(self.merit_)
+        evaluator = self.criterion_.bind(table, rng)
         problem = replace(job.problem, merit_properties=evaluator)
-        archive = SearchJob(job.search, source, problem, evaluator, rng).run(
+        archive = SearchJob(job.search, table, problem, evaluator, rng).run(
             reached if self.stop is None else self.stop | reached
         )
         if archive.interrupted:
@@ -375,14 +375,14 @@ class SubsetSelector(Selector):
     def _metadata_readers(self) -> list[tuple[Any, str]]:
         return estimator_readers(self._criterion())
 
-    def _supports_by_size(self, source: Source, sizes: Sequence[int] | None) -> dict[int, Masks]:
+    def _supports_by_size(self, table: Table, sizes: Sequence[int] | None) -> dict[int, Masks]:
         """Return the best evaluated set of each size; sizes of which no set was evaluated are not in the dict."""
         sized = self._of_sizes(sizes)
         if self._visits_one_path:
-            job, _ = sized._make_job(source, None, None, None, self.random_state, {})
+            job, _ = sized._make_job(table, None, None, None, self.random_state, {})
             sets = job.search.visited_by_size(job.problem, job.rng)
         else:
-            archive = sized.fit(source).archive_
+            archive = sized.fit(table).archive_
             sets = {size: archive.mask(number) for size, number in archive.best_per_size().items()}
         return {size: sets[size] for size in (sizes or sorted(sets)) if size in sets}
 
@@ -396,12 +396,12 @@ class SubsetSelector(Selector):
         search = resolve_search(self.search)
         return search is not None and search.ignores_merits and self.stop is None
 
-    def _path_problem(self, source: Source, sizes: Sequence[int] | None) -> tuple[RecursiveElimination, Problem] | None:
+    def _path_problem(self, table: Table, sizes: Sequence[int] | None) -> tuple[RecursiveElimination, Problem] | None:
         """Return the search and its problem for a model that has importances of its own, None for other searches."""
         search = resolve_search(self.search)
         if not self._visits_one_path or not isinstance(search, RecursiveElimination):
             return None
-        return search, self._of_sizes(sizes)._make_problem(source, search)[0]
+        return search, self._of_sizes(sizes)._make_problem(table, search)[0]
 
     @property
     def cv_results_(self) -> dict[str, NDArray[Any]]:
@@ -482,7 +482,7 @@ class SubsetSelector(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or Source
+        X : array, sparse matrix, data frame or Table
         y : array of shape (n_samples,), default=None
         sample_weight : array of shape (n_samples,), default=None
         groups : array of shape (n_samples,), default=None
@@ -515,31 +515,29 @@ class SubsetSelector(Selector):
             raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = make_rng(random_state)
         outputs = read_multioutput(y) if isinstance(merit, MultiOutputMerit) and merit.supports_multioutput else None
-        target = y if outputs is None and (self._reads_target or isinstance(X, Source)) else None
+        target = y if outputs is None and (self._reads_target or isinstance(X, Table)) else None
         infinite = merit is not None and merit.allow_infinite
-        source = with_metadata(as_source(X, target, sample_weight, groups=groups, allow_infinite=infinite), metadata)
-        schema = source.schema
+        table = with_metadata(as_table(X, target, sample_weight, groups=groups, allow_infinite=infinite), metadata)
+        schema = table.schema
         merit, search = choose_merit_and_search(merit, search, schema)
-        problem, duplicates = self._make_problem(source, search)
+        problem, duplicates = self._make_problem(table, search)
         # Without a seed the merit draws the same folds in every fit: merits are reproducible, and a journal can be continued.
         merit_rng = make_rng(0) if random_state is None else rng
         bound = (
-            merit.bind(source, merit_rng, outputs)
+            merit.bind(table, merit_rng, outputs)
             if isinstance(merit, MultiOutputMerit)
-            else merit.bind(source, merit_rng)
+            else merit.bind(table, merit_rng)
         )
         evaluator = NaNCheckEvaluator(bound, schema.names)
-        return SearchJob(
-            search, source, replace(problem, merit_properties=evaluator), evaluator, rng, duplicates
-        ), merit
+        return SearchJob(search, table, replace(problem, merit_properties=evaluator), evaluator, rng, duplicates), merit
 
-    def _make_problem(self, source: Source, search: Search) -> tuple[Problem, dict[int, int]]:
+    def _make_problem(self, table: Table, search: Search) -> tuple[Problem, dict[int, int]]:
         """Return the problem of the search, and the duplicate columns that it leaves out."""
-        names, used = source.schema.names, source.schema.used
-        search = _with_date_parts(search, source.schema)
+        names, used = table.schema.names, table.schema.used
+        search = _with_date_parts(search, table.schema)
         problem = search.make_problem(names, used, self.n_features)
         # The comparison does not distinguish infinite values from missing ones, so such a table is not checked.
-        duplicates = {} if self.allow_duplicates or source.infinite_digest else unsearched_duplicates(source, problem)
+        duplicates = {} if self.allow_duplicates or table.infinite_digest else unsearched_duplicates(table, problem)
         if not duplicates:
             return problem, duplicates
         try:
@@ -573,11 +571,11 @@ class SubsetSelector(Selector):
 
 def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
     """Return what must be equal when a search continues a journal."""
-    source = job.source
+    table = job.table
     return {
-        "columns": source.schema.names,
+        "columns": table.schema.names,
         # The memory address of a function is not part of the merit.
         "merit": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(merit)),
-        "data": source.fingerprint(),
+        "data": table.fingerprint(),
         **job.evaluator.identity_fields(),
     }

@@ -23,14 +23,14 @@ class Block:
     ----------
     rows : range
         The numbers of the rows in the table, from 0.
-    values : mapping of source column to ndarray of shape (n_rows,)
+    values : mapping of column of the table to ndarray of shape (n_rows,)
         Numeric columns are float64 or float32, with NaN for a missing value. Categorical columns are indices of the levels of
         the schema, -1 for a missing value, in the narrowest of int8, int16 and int32.
     y : ndarray of shape (n_rows,) or None
         The target: int32 codes of its classes, or float64.
     weight : ndarray of shape (n_rows,) or None
     numeric_matrix : ndarray of shape (n_rows, n_numeric) or None
-        The numeric columns as one matrix, if the source has them in this form.
+        The numeric columns as one matrix, if the table has them in this form.
     """
 
     rows: range
@@ -41,12 +41,12 @@ class Block:
 
     @cached_property
     def numeric_columns(self) -> tuple[int, ...]:
-        """The numeric source columns."""
+        """The numeric columns of the table."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind == "f")
 
     @cached_property
     def categorical_columns(self) -> tuple[int, ...]:
-        """The categorical source columns."""
+        """The categorical columns of the table."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind != "f")
 
     @property
@@ -66,7 +66,7 @@ class Block:
         return _stack_columns([self.column(j) for j in self.categorical_columns], len(self.rows), np.int32)
 
     def column(self, column: int) -> NDArray[Any]:
-        """Return one source column, contiguous: float64 for a numeric one, int32 codes otherwise.
+        """Return one column of the table, contiguous: float64 for a numeric one, int32 codes otherwise.
 
         A column index beyond the table means the target.
         """
@@ -107,7 +107,7 @@ class Block:
 
     def split_rows(self, size: int) -> Iterator[Block]:
         """Split the block at row numbers that are multiples of `size`, so that the parts do not depend on the blocks of the
-        source.
+        table.
         """
         start = self.rows.start
         while start < self.rows.stop:
@@ -155,7 +155,7 @@ class Statistic(ABC):
     Attributes
     ----------
     columns : tuple of int
-        The source columns that `update` reads.
+        The columns of the table that `update` reads.
     n_samples : int
         Number of rows added.
     """
@@ -182,3 +182,6 @@ class Statistic(ABC):
 
     def finish(self) -> None:  # noqa: B027 - most statistics have nothing to do at the end
         """Complete the statistic after all rows were added."""
+
+    def check_memory(self, n_rows: int) -> None:  # noqa: B027 - most statistics are small
+        """Raise a MemoryError if the statistic of so many rows does not fit into the free memory."""

@@ -174,7 +174,7 @@ class WeightedTable:
         }
 
     def gather(self, *statistics: Statistic) -> tuple[Statistic, ...]:
-        """Return computed copies of empty statistics, as `Source.reduce` does.
+        """Return computed copies of empty statistics, as `Table.reduce` does.
 
         Raises
         ------

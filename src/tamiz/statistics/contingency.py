@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tamiz.kernels.code_counts import count_columns, count_pairs
 from tamiz.kernels.contingency import add_pair_weights, bin_values
+from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Block, Codes, Floats, Statistic
 
 # Codes 0 .. 126 and -1 for a missing value fit into a signed byte.
@@ -26,7 +27,7 @@ _MAX_SMALL_CELLS = 2**10
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How each source column is converted to codes 0 .. size - 1, with -1 for a missing value.
+    """How each column of the table is converted to codes 0 .. size - 1, with -1 for a missing value.
 
     Attributes
     ----------
@@ -216,21 +217,38 @@ MAX_CODES = 2**16 - 1
 class CodedRows(Statistic):
     """The rows themselves as codes, column by column, in one or two bytes for each value.
 
+    Parameters
+    ----------
+    columns : sequence of int
+    coding : Coding
+    work_bytes : float, default=0.0
+        The memory for each row, with that of what counts pairs.
+
     Attributes
     ----------
     codes : ndarray of shape (n_columns, n_samples), uint8 or uint16
-        A missing value has the number of codes of its column.
+        A missing value has the number of codes of its column. Codes that workers computed stay in a file, and `codes` has only
+        `shape`, `dtype` and `read(positions)`.
     weight : ndarray of shape (n_samples,), or of shape (0,) without weights
+    workers : Workers or None
+        The workers on which pairs of columns are counted.
     """
 
-    def __init__(self, columns: Sequence[int], coding: Coding) -> None:
+    workers: Any = None
+
+    def __init__(self, columns: Sequence[int], coding: Coding, work_bytes: float = 0.0) -> None:
         self.columns = tuple(columns)
         self.coding = coding
+        self.work_bytes = work_bytes
         largest = max((coding.sizes[c] for c in self.columns), default=0)
         self.row_bytes = len(self.columns) * (1 if largest <= np.iinfo(np.uint8).max else 2)
-        self._dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
+        self.dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
         self._code_blocks: list[NDArray[np.unsignedinteger[Any]]] = []
         self._weights: list[Floats] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """On a worker, there are no further workers."""
+        return {name: value for name, value in self.__dict__.items() if name != "workers"}
 
     @property
     def key(self) -> Hashable:
@@ -239,17 +257,34 @@ class CodedRows(Statistic):
 
     def empty(self) -> Self:
         """Return a new statistic of the same key without rows."""
-        return type(self)(self.columns, self.coding)
+        return type(self)(self.columns, self.coding, self.work_bytes)
 
-    def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
-        part = np.empty((len(self.columns), len(block.rows)), dtype=self._dtype)
+    def check_memory(self, n_rows: int) -> None:
+        """Raise a MemoryError if what counts pairs of these rows needs more than the free memory."""
+        subject = f"{n_rows:,} coded rows of {len(self.columns):,} columns"
+        check_memory(self.work_bytes * n_rows, subject, "Keep fewer columns first, with RankSelector.")
+
+    def select(self, columns: Sequence[int]) -> CodedRows:
+        """Return the rows of some of the columns, read into memory."""
+        made = CodedRows(columns, self.coding)
+        at = [self.columns.index(column) for column in columns]
+        made.codes = self.codes[at] if isinstance(self.codes, np.ndarray) else self.codes.read(at)
+        made.weight, made.n_samples = np.asarray(self.weight), self.n_samples
+        return made
+
+    def encode(self, block: Block) -> NDArray[np.unsignedinteger[Any]]:
+        """Return the codes of the rows of a block, of shape (n_columns, n_rows)."""
+        part = np.empty((len(self.columns), len(block.rows)), dtype=self.dtype)
         for k, column in enumerate(self.columns):
             codes = np.asarray(self.coding.stored_codes(block, column))
             np.copyto(part[k], codes, casting="unsafe")
             if codes.size and codes.min() < 0:
                 part[k][codes < 0] = self.coding.sizes[column]
-        self._code_blocks.append(part)
+        return part
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        self._code_blocks.append(self.encode(block))
         if block.weight is not None:
             self._weights.append(block.weight)
         self.n_samples += len(block.rows)
@@ -265,7 +300,7 @@ class CodedRows(Statistic):
     def finish(self) -> None:
         """Concatenate the blocks."""
         shape = (len(self.columns), 0)
-        parts = self._code_blocks or [np.empty(shape, dtype=self._dtype)]
-        self.codes = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        parts = self._code_blocks or [np.empty(shape, dtype=self.dtype)]
+        self.codes: Any = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         self.weight = np.concatenate(self._weights) if self._weights else np.empty(0)
         self._code_blocks, self._weights = [], []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Block, Floats, Statistic, divide_or_zero
+from tamiz.statistics.base import Block, Floats, Statistic, divide_or_zero, is_missing
 
 # Values of a chunk, and its minimum and maximum number of rows: a chunk stays in the cache, and blocks of 4096 rows are one chunk.
 _CHUNK_VALUES, _MIN_ROWS, _MAX_ROWS = 2**22, 256, 4096
@@ -26,6 +26,8 @@ _MIN_WEIGHT = 1e-300
 _MIN_VARIANCE_SHARE = 1e-9
 # Sums of squares in float32 are accurate between these.
 _MIN_SQUARES, _MAX_SQUARES = 1e-20, 1e30
+# Values of the columns of which common rows are counted together.
+_COMMON_TILE = 2**18
 
 
 class LevelIndicators(NamedTuple):
@@ -344,3 +346,40 @@ def design_matrix(
         indicators[codes < 0] = np.nan
         parts.append(indicators)
     return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+class CommonRows(Statistic):
+    """The number of rows in which both of two columns have a value.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_columns, n_columns), int64
+    """
+
+    def __init__(self, columns: Sequence[int]) -> None:
+        self.columns = tuple(columns)
+        self.counts = np.zeros((len(columns), len(columns)), dtype=np.int64)
+
+    @property
+    def key(self) -> Hashable:
+        """The columns."""
+        return type(self), self.columns
+
+    def empty(self) -> Self:
+        """Return a new statistic of the same key without rows."""
+        return type(self)(self.columns)
+
+    def update(self, block: Block) -> Self:
+        """Add the rows of a block."""
+        # Sums of so few ones are exact in float32.
+        for part in block.split_rows(max(_COMMON_TILE // len(self.columns), 256)):
+            present = np.array([~is_missing(part.values[j]) for j in self.columns], dtype=np.float32)
+            self.counts += (present @ present.T).astype(np.int64)
+        self.n_samples += len(block.rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the rows of another statistic."""
+        self.counts += other.counts
+        self.n_samples += other.n_samples
+        return self

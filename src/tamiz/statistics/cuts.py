@@ -175,19 +175,17 @@ class EqualWidth(Discretization):
 
 
 class CutPoints(WholeColumns):
-    """Cut points of numeric columns by one rule, exact because they use every value.
-
-    Attributes
-    ----------
-    edges : dict of column to ndarray
-        Ascending cut points.
-    """
+    """Ascending cut points of numeric columns by one rule, exact because they use every value."""
 
     def __init__(self, columns: tuple[int, ...], rule: Discretization, n_classes: int) -> None:
         super().__init__(columns)
         self.rule = rule
         self.n_classes = n_classes if rule.needs_classes else 1
-        self.edges: dict[int, Floats] = {}
+
+    @property
+    def edges(self) -> dict[int, Floats]:
+        """The cut points of every column."""
+        return self.results
 
     @property
     def key(self) -> Hashable:
@@ -222,7 +220,7 @@ class CutPoints(WholeColumns):
             with sorter.sorted_column(pieces) as (values, labels, weights):
                 return np.array(self.rule.cuts(SortedColumn(values, labels, weights, self.n_classes, table)))
 
-        self.edges = self._map_columns(cut, "Cutting", max(sorter.row_bytes, _RULE_ROW_BYTES), _MEMORY_HINT)
+        self._map_columns(cut, "Cutting", max(sorter.row_bytes, _RULE_ROW_BYTES), _MEMORY_HINT)
 
 
 def n_log_n_table(size: int) -> Floats:

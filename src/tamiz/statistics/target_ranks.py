@@ -58,10 +58,6 @@ class TargetRanks(WholeColumns):
         The classes of the target, 0 if it is numeric.
     missing_is_level : bool
         Whether a missing value of a categorical column is one more level; otherwise its row is not used.
-
-    Attributes
-    ----------
-    ranks : dict of column to GroupRanks or RankCovariance
     """
 
     def __init__(
@@ -71,7 +67,11 @@ class TargetRanks(WholeColumns):
         self.n_levels = dict(n_levels)
         self.n_classes = n_classes
         self.missing_is_level = missing_is_level
-        self.ranks: dict[int, GroupRanks | RankCovariance] = {}
+
+    @property
+    def ranks(self) -> dict[int, GroupRanks | RankCovariance]:
+        """The ranks of every column."""
+        return self.results
 
     @property
     def key(self) -> Hashable:
@@ -97,7 +97,7 @@ class TargetRanks(WholeColumns):
                 codes[codes < 0] = self.n_levels[column]
             return ranker.target_ranks(codes, self.n_levels[column] + self.missing_is_level)
 
-        self.ranks = self._map_columns(rank, "Ranking", _ROW_BYTES, _MEMORY_HINT)
+        self._map_columns(rank, "Ranking", _ROW_BYTES, _MEMORY_HINT)
 
 
 class _TargetRanker:

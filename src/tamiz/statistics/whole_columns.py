@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -28,13 +29,27 @@ class WholeColumns(Statistic):
     ----------
     columns : tuple of int
         A column index beyond the table means the target.
+
+    Attributes
+    ----------
+    results : dict of column to its result
     """
+
+    results: dict[int, Any]
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self.columns = columns
+        self.results = {}
         self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in columns}
         self._y: list[NDArray[Any]] = []
         self._weights: list[Floats] = []
+
+    def for_columns(self, columns: tuple[int, ...]) -> Self:
+        """Return a new statistic of some of the columns without rows."""
+        made = copy(self)
+        made.n_samples = 0
+        WholeColumns.__init__(made, columns)
+        return made
 
     def update(self, block: Block) -> Self:
         """Add the rows of a block."""
@@ -66,8 +81,8 @@ class WholeColumns(Statistic):
 
     def _map_columns(
         self, function: Callable[[int, list[NDArray[Any]]], Result], verb: str, row_bytes: int, memory_hint: str
-    ) -> dict[int, Result]:
-        """Return `function(column, its pieces)` for every column, and release the rows.
+    ) -> None:
+        """Store `function(column, its pieces)` for every column, and release the rows.
 
         Parameters
         ----------
@@ -79,7 +94,7 @@ class WholeColumns(Statistic):
         memory_hint : str
             What uses less memory, for errors.
         """
-        n, gate, results = self.n_samples, MemoryGate(), dict[int, Result]()
+        n, gate = self.n_samples, MemoryGate()
 
         def compute(column: int) -> Result:
             with gate.reserve(row_bytes * n, f"{verb} a column of {n:,} rows", memory_hint):
@@ -87,7 +102,6 @@ class WholeColumns(Statistic):
 
         computed = parallel.map_groups(compute, self.columns, _TASK_VALUES // max(n, 1))
         for column, result in zip(self.columns, computed, strict=True):
-            results[column] = result
-            progress.report_progress(f"{verb} columns", len(results), len(self.columns))
+            self.results[column] = result
+            progress.report_progress(f"{verb} columns", len(self.results), len(self.columns))
         self._values, self._y, self._weights = {}, [], []
-        return results

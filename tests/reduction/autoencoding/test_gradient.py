@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPRegressor, _multilayer_perceptron
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
 from tamiz.reduction.autoencoding.network import Network
 from tamiz.reduction.autoencoding.table import TableEncoder
-from tamiz.sources.factory import as_source
+from tamiz.table.factory import as_table
 
 from ...reference import autoencoder as reference
 
@@ -24,9 +24,9 @@ class Case:
     """A network for a table, with random parameters in float64."""
 
     def __init__(self, table, hidden, k=2):
-        source = as_source(table)
-        self.encoder = TableEncoder.fit(source, standardize=True)
-        (block,) = source.blocks()
+        opened = as_table(table)
+        self.encoder = TableEncoder.fit(opened, standardize=True)
+        (block,) = opened.blocks()
         self.rows = self.encoder.encode(block)
         d = self.encoder.n_coordinates
         self.sizes, self.depth = [d, *hidden, k, *hidden[::-1], d], len(hidden) + 1

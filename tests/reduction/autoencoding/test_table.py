@@ -7,7 +7,7 @@ import pytest
 
 from tamiz.exceptions import DataError
 from tamiz.reduction.autoencoding.table import MAX_LEVELS, OTHER_LEVELS, EncodedRows, LevelTable, TableEncoder
-from tamiz.sources.factory import as_source
+from tamiz.table.factory import as_table
 
 TABLE = pd.DataFrame(
     {
@@ -21,9 +21,9 @@ TABLE = pd.DataFrame(
 
 
 def encode(table, **options):
-    source = as_source(table)
-    encoder = TableEncoder.fit(source, **{"standardize": True, **options})
-    (block,) = source.blocks()
+    opened = as_table(table)
+    encoder = TableEncoder.fit(opened, **{"standardize": True, **options})
+    (block,) = opened.blocks()
     return encoder, encoder.encode(block)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_source
+from tamiz import open_table
 from tamiz.reduction.principal.table_rows import TableRows
 
 
@@ -27,9 +27,9 @@ def mixed(n=300, *, numbers=True):
 @pytest.mark.parametrize("categories", ["balanced", "famd"])
 def test_products_are_those_of_the_encoded_rows(categories, weighted, numbers):
     table, weight = mixed(numbers=numbers)
-    source = open_source(table, weight=weight if weighted else None)
-    rows = TableRows(source, standardize=True, missing="mean", categories=categories)
-    (block,) = source.blocks()
+    opened = open_table(table, weight=weight if weighted else None)
+    rows = TableRows(opened, standardize=True, missing="mean", categories=categories)
+    (block,) = opened.blocks()
     points = rows.encoding.transform(block)
     assert points.shape == (300, len(rows.encoding.names))
     directions = np.random.default_rng(0).normal(size=(3, points.shape[1]))
@@ -40,9 +40,9 @@ def test_products_are_those_of_the_encoded_rows(categories, weighted, numbers):
 
 def test_a_row_has_the_same_bits_whatever_rows_come_with_it():
     table, _ = mixed()
-    source = open_source(table)
-    rows = TableRows(source, standardize=True, missing="mean", categories="balanced")
+    opened = open_table(table)
+    rows = TableRows(opened, standardize=True, missing="mean", categories="balanced")
     directions = np.random.default_rng(0).normal(size=(2, rows.n_coordinates))
     every = rows.project(directions)
-    some = open_source(table.iloc[[7, 201]], schema=source.schema)
+    some = open_table(table.iloc[[7, 201]], schema=opened.schema)
     np.testing.assert_array_equal(rows.encoder.project(some, directions), every[[7, 201]])

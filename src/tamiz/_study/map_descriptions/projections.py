@@ -9,7 +9,7 @@ import numpy as np
 from tamiz._study.map_descriptions.description import MapDescription, to_gallery
 from tamiz.reduction.base import ImageSet
 from tamiz.runtime.user_warnings import quote_name
-from tamiz.sources.encoding import INDICATOR_MEANS
+from tamiz.table.encoding import INDICATOR_MEANS
 
 if TYPE_CHECKING:
     from tamiz.reduction.autoencoder import Autoencoder

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import check_has_features, coordinate_moments
-from tamiz.sources.factory import align_to_schema
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Block, Floats, divide_or_zero
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, ListOf
+from tamiz.table.base import Table
+from tamiz.table.encoding import check_has_features, coordinate_moments
+from tamiz.table.factory import align_to_schema
+from tamiz.table.schema import Schema
 
 # Most levels of a categorical column, and so most outputs of its softmax head: rarer levels are merged into one.
 MAX_LEVELS = 64
@@ -181,15 +181,15 @@ class TableEncoder:
     }
 
     @classmethod
-    def fit(cls, source: Source, *, standardize: bool) -> Self:
+    def fit(cls, table: Table, *, standardize: bool) -> Self:
         """Compute means, scales and shares in one pass over the data.
 
         Without `standardize`, all numeric columns are divided by the root of their mean variance, which keeps the ratios of their
         variances.
         """
-        schema = source.schema
+        schema = table.schema
         check_has_features(schema)
-        moments, p = coordinate_moments(source), len(schema.numeric)
+        moments, p = coordinate_moments(table), len(schema.numeric)
         # With n, as the errors are means over the rows, so that predictions of the means lose 1.
         spread = np.sqrt(divide_or_zero(moments.squared_deviations, moments.present_weight)[:p])
         start, tables = p, []
@@ -201,7 +201,7 @@ class TableEncoder:
         common = largest * np.sqrt(np.mean((spread / largest) ** 2)) if largest > 0 else 0.0
         scale = spread if standardize else np.where(spread > 0, common, 0.0)
         numbers = np.divide(spread, scale, out=np.zeros(p), where=scale > 0) ** 2
-        variances = np.concatenate([numbers, [float(table.variance > 0) for table in tables]])
+        variances = np.concatenate([numbers, [float(one.variance > 0) for one in tables]])
         if not variances.any():
             raise DataError("All columns are constant, so that there is nothing to encode.")
         return cls(schema, moments.mean[:p], scale, variances, tuple(tables))
@@ -212,7 +212,7 @@ class TableEncoder:
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The source columns in the order of the encoded table."""
+        """The columns of the table in the order of the encoded table."""
         return self.schema.numeric + self.schema.categorical
 
     @cached_property
@@ -240,7 +240,7 @@ class TableEncoder:
         listed = ", ".join(list(merged.values())[:_MAX_NAMED_COLUMNS])
         return [Verdict("TZ505", f"Autoencoder: the rarest levels are merged: {listed}{more}.", merged)]
 
-    def read(self, X: Any) -> Source:
+    def read(self, X: Any) -> Table:
         """Align new rows with the columns of the fit; unknown levels become missing, with a warning."""
         return align_to_schema(X, self.schema)
 

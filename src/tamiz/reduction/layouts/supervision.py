@@ -12,8 +12,8 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
 from tamiz.reduction.layouts.affinities import fuzzy_union, row_memberships
-from tamiz.sources.in_memory import read_target_vector
 from tamiz.statistics.base import Floats
+from tamiz.table.in_memory import read_target_vector
 
 # Logarithms of the factors: of an edge to a row without a target, and of one between classes at weight 0.
 _UNKNOWN, _DIFFERENT = -1.0, -2.5

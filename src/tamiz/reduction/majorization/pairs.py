@@ -21,8 +21,8 @@ from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
+from tamiz.table.kinds import LARGEST_NUMBER
 
 # Up to this many rows pairs are stored as float64, above as float32 to save time and memory.
 MAX_FLOAT64_ROWS = 512

@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.schema import Schema
 
 
 class CoordinateEncoder(ABC):
@@ -62,7 +62,7 @@ class CentredRows(ABC):
     Attributes
     ----------
     n_rows, n_coordinates : int
-    source : Source or sparse matrix
+    table : Table or sparse matrix
         The rows in the form that `encoder` projects.
     density : float
         Share of the coordinates that products read.
@@ -76,7 +76,7 @@ class CentredRows(ABC):
 
     n_rows: int
     n_coordinates: int
-    source: Any
+    table: Any
     density: float = 1.0
     schema: Schema | None = None
     semidefinite: bool = True
@@ -119,4 +119,4 @@ class CentredRows(ABC):
 
     def project(self, directions: Floats) -> NDArray[Any]:
         """Return the projections of the rows on directions."""
-        return self.encoder.project(self.source, directions)
+        return self.encoder.project(self.table, directions)

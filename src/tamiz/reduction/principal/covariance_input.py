@@ -15,11 +15,11 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.base import Source
-from tamiz.sources.in_memory import check_matrix, eager_frame, is_frame
-from tamiz.sources.kinds import LARGEST_NUMBER
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Strings
+from tamiz.table.base import Table
+from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
+from tamiz.table.kinds import LARGEST_NUMBER
 
 # Asymmetry that counts as rounding, relative to the largest entry.
 _SYMMETRY_TOLERANCE = 1e-8
@@ -52,7 +52,7 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
             raise ValueError(
                 "The covariance was fitted without a mean, so no row can be mapped: pass mean= to fit_covariance."
             )
-        given = X.frame() if isinstance(X, Source) else X
+        given = X.frame() if isinstance(X, Table) else X
         if sparse.issparse(given):
             raise TypeError("X is sparse: beside a covariance rows are a dense array, X.toarray().")
         rows = _as_float_matrix(eager_frame(given).to_numpy() if is_frame(given) else given, "X")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import ImageSet
 from tamiz.runtime.validation import check_integer
-from tamiz.sources.schema import Schema
 from tamiz.statistics.base import Floats
+from tamiz.table.schema import Schema
 
 # Largest number of components shown as images, and numbers of components for reconstructions.
 _MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)

@@ -37,7 +37,7 @@ class ImputedRows(CentredRows):
     """
 
     def __init__(self, table: TableRows, k: int) -> None:
-        self._table, self.source, self.schema = table, table.source, table.schema
+        self._table, self.table, self.schema = table, table.table, table.schema
         self.n_rows, self.n_coordinates = table.n_rows, table.n_coordinates
         most = min(self.n_rows - 1, self.n_coordinates - 1)
         if most < 1:
@@ -49,7 +49,7 @@ class ImputedRows(CentredRows):
             f"The imputation of {self.n_rows:,} rows of {self.n_coordinates:,} coordinates",
             "Use missing='pairwise', which reads the rows once.",
         )
-        blocks = list(table.source.blocks())
+        blocks = list(table.table.blocks())
         points = np.concatenate([table.encoding.transform(block, fill=False) for block in blocks])
         weight = np.concatenate([block.weight_or_ones for block in blocks])
         self._weight = None if (weight == 1.0).all() else weight
@@ -75,7 +75,7 @@ class ImputedRows(CentredRows):
         encoding = self._table.encoding
         centre = encoding.centre + self.imputation.mean * encoding.scale
         fill = np.zeros_like(centre)
-        return TableCoordinateEncoder(self.source.schema, replace(encoding, centre=centre, fill=fill), fill=False)
+        return TableCoordinateEncoder(self.table.schema, replace(encoding, centre=centre, fill=fill), fill=False)
 
     @property
     def variances(self) -> Floats:

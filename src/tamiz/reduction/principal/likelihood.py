@@ -12,8 +12,8 @@ from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.feature_checks import check_features
 from tamiz.statistics.base import Floats
+from tamiz.table.feature_checks import check_features
 
 
 class LikelihoodMixin:
@@ -70,7 +70,7 @@ class LikelihoodMixin:
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             Rows like those of fit. The density is that of the coordinates (x - mean) / scale.
 
         Raises
@@ -114,7 +114,7 @@ class LikelihoodMixin:
 
         Parameters
         ----------
-        X : array, data frame, sparse matrix or Source
+        X : array, data frame, sparse matrix or Table
             Rows like those of fit.
         y : ignored
         """

@@ -17,11 +17,11 @@ from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.sources.in_memory import weight_vector
-from tamiz.sources.kinds import LARGEST_NUMBER
-from tamiz.sources.table import check_enough_rows
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, Integer, Invariants, ListOf, Strings
+from tamiz.table.encoded_table import check_enough_rows
+from tamiz.table.in_memory import weight_vector
+from tamiz.table.kinds import LARGEST_NUMBER
 
 # Columns with stored entries in a larger share of the weight are converted to dense and centred: subtracting a large mean from the
 # sums of squares would cancel digits. Below this share, the mean square is at most twice the variance.
@@ -96,13 +96,13 @@ class SparseTableRows(CentredRows):
     """
 
     def __init__(self, matrix: Any, weight: Any, *, standardize: bool) -> None:
-        self.source = _check_sparse_rows(matrix)
-        self.n_rows, self.n_coordinates = self.source.shape
+        self.table = _check_sparse_rows(matrix)
+        self.n_rows, self.n_coordinates = self.table.shape
         check_enough_rows(self.n_rows)
         self._weight = weight_vector(weight, self.n_rows)
         self._total_weight = float(self._weight.sum())
         self._standardize = standardize
-        self.density = self.source.nnz / max(self.n_rows * self.n_coordinates, 1)
+        self.density = self.table.nnz / max(self.n_rows * self.n_coordinates, 1)
 
     @property
     def total_weight(self) -> float:
@@ -116,7 +116,7 @@ class SparseTableRows(CentredRows):
     @cached_property
     def _moments(self) -> tuple[Floats, Floats, Floats]:
         """Return the mean of every column, its variance, and the share of the weight in its stored entries."""
-        by_column = self.source.tocsc()
+        by_column = self.table.tocsc()
         counts = np.diff(by_column.indptr)
         column, weight = np.repeat(np.arange(self.n_coordinates), counts), self._weight[by_column.indices]
         first = np.zeros(self.n_coordinates)
@@ -151,10 +151,10 @@ class SparseTableRows(CentredRows):
         """Return the covariance: from the stored entries alone, except for columns that are stored densely."""
         q, mean = self.n_coordinates, self.encoder.mean
         full = np.flatnonzero(self._moments[2] > _DENSE_COLUMN_SHARE)
-        few = self.source
+        few = self.table
         products = np.zeros((q, q))
         if len(full):
-            few = self.source.copy()
+            few = self.table.copy()
             few.data[np.isin(few.indices, full)] = 0.0
             few.eliminate_zeros()
         at_once = max(_ENTRIES_PER_TASK, q * q // 4)
@@ -167,7 +167,7 @@ class SparseTableRows(CentredRows):
         products -= self._total_weight * np.outer(thin, thin)
         if len(full):
             check_memory(16.0 * self.n_rows * len(full), f"{len(full):,} columns with few zeros", "Pass a dense array.")
-            whole = self.source[:, full].toarray() - mean[full]
+            whole = self.table[:, full].toarray() - mean[full]
             weighed = whole * self._weight[:, None]
             # The centred columns sum to 0, so the mean of the others does not change the products.
             across = few.T @ weighed
@@ -188,11 +188,11 @@ class SparseTableRows(CentredRows):
         """Return X times the covariance."""
         mean, scale = self.encoder.mean, self.encoder.scale
         scaled = X / scale
-        images = ((self.source @ scaled.T) - scaled @ mean) * self._weight[:, None]
-        found = (self.source.T @ images).T - np.outer(images.sum(axis=0), mean)
+        images = ((self.table @ scaled.T) - scaled @ mean) * self._weight[:, None]
+        found = (self.table.T @ images).T - np.outer(images.sum(axis=0), mean)
         return np.asarray(found / scale) / (self._total_weight - 1)
 
     def weighted_rows(self) -> Floats:
         """Return the rows as a dense array, each times the square root of its weight, to decompose fewer rows than columns."""
-        dense = (self.source.toarray() - self.encoder.mean) / self.encoder.scale
+        dense = (self.table.toarray() - self.encoder.mean) / self.encoder.scale
         return np.asarray(dense * np.sqrt(self._weight)[:, None])

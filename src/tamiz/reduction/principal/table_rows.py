@@ -17,8 +17,11 @@ from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, warn
 from tamiz.runtime.verdicts import Verdict
-from tamiz.sources.base import Source
-from tamiz.sources.encoding import (
+from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
+from tamiz.storage.invariants import Condition, InstanceOf, Invariants
+from tamiz.table.base import Table
+from tamiz.table.encoding import (
     INDICATOR_MEANS,
     CoordinateMoments,
     Encoding,
@@ -27,11 +30,9 @@ from tamiz.sources.encoding import (
     coordinate_names,
     level_indicators,
 )
-from tamiz.sources.factory import align_to_schema
-from tamiz.sources.schema import Schema
-from tamiz.statistics.base import Block, Floats
-from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
-from tamiz.storage.invariants import Condition, InstanceOf, Invariants
+from tamiz.table.factory import align_to_schema
+from tamiz.table.schema import Schema
+from tamiz.table.views import weight_array
 
 # Values per task.
 _VALUES_PER_TASK = 2**18
@@ -112,7 +113,7 @@ class TableCoordinateEncoder(CoordinateEncoder):
         """Return the schema of the fit."""
         return self.schema
 
-    def read(self, X: Any) -> Source:
+    def read(self, X: Any) -> Table:
         """Align new rows with the columns of the fit; warn about missing values and unknown levels that count as the mean."""
         rows = align_to_schema(X, self.schema)
         incomplete = [one for one in map(rows.schema.columns.__getitem__, rows.schema.used.tolist()) if one.n_missing]
@@ -124,11 +125,11 @@ class TableCoordinateEncoder(CoordinateEncoder):
             warn("TZ207", text, [column.name for column in incomplete])
         return rows
 
-    def coordinates(self, rows: Source) -> Iterator[Floats]:
+    def coordinates(self, rows: Table) -> Iterator[Floats]:
         """Yield the coordinates of rows in blocks."""
         return (self.encoding.transform(piece, fill=self.fill) for piece in row_pieces(rows, len(self.mean)))
 
-    def project(self, rows: Source, directions: Floats) -> NDArray[Any]:
+    def project(self, rows: Table, directions: Floats) -> NDArray[Any]:
         """Return the projections of rows on directions."""
         dtype = next(rows.blocks()).dtype
         out = np.empty((rows.schema.n_rows, len(directions)), dtype)
@@ -211,11 +212,11 @@ class CoordinateSplit:
 
 
 class TableRows(CentredRows):
-    """The rows of a source.
+    """The rows of a table.
 
     Parameters
     ----------
-    source : Source
+    table : Table
     standardize : bool
     missing : {"mean", "pairwise", "iterative"}
         "iterative" imputes the mean here, before the rows are imputed by components.
@@ -225,26 +226,24 @@ class TableRows(CentredRows):
         The name of the estimator in warnings.
     """
 
-    def __init__(
-        self, source: Source, *, standardize: bool, missing: str, categories: str, method: str = "PCA"
-    ) -> None:
-        check_has_features(source.schema)
-        self.source, self.schema = source, source.schema
+    def __init__(self, table: Table, *, standardize: bool, missing: str, categories: str, method: str = "PCA") -> None:
+        check_has_features(table.schema)
+        self.table, self.schema = table, table.schema
         self._standardize, self._missing, self._categories, self._method = standardize, missing, categories, method
-        self.n_rows = source.schema.n_rows
-        self.n_coordinates = len(coordinate_names(source.schema))
-        self._columns_with_missing = tuple(j for j in source.schema.used.tolist() if source.schema.columns[j].n_missing)
-        self.n_missing = sum(source.schema.columns[j].n_missing for j in self._columns_with_missing)
+        self.n_rows = table.schema.n_rows
+        self.n_coordinates = len(coordinate_names(table.schema))
+        self._columns_with_missing = tuple(j for j in table.schema.used.tolist() if table.schema.columns[j].n_missing)
+        self.n_missing = sum(table.schema.columns[j].n_missing for j in self._columns_with_missing)
         self._scatter: ScatterMatrix | None = None
         self.semidefinite = missing != "pairwise"
-        self._is_float32 = next(source.blocks()).dtype == np.float32
+        self._is_float32 = next(table.blocks()).dtype == np.float32
         if self._is_float32:
             self.residual_tolerance = 1e-6
 
     @cached_property
     def _moments(self) -> CoordinateMoments:
         if self._scatter is None:
-            return coordinate_moments(self.source)
+            return coordinate_moments(self.table)
         scatter = self._scatter
         return CoordinateMoments(scatter.mean, scatter.matrix.diagonal(), scatter.present_weight, scatter.total_weight)
 
@@ -257,7 +256,7 @@ class TableRows(CentredRows):
     @cached_property
     def encoding(self) -> Encoding:
         """The encoding of rows as coordinates."""
-        moments, schema = self._moments, self.source.schema
+        moments, schema = self._moments, self.table.schema
         spread = moments.std[: len(schema.numeric)] if self._standardize else None
         scale = level_scale(moments, len(schema.numeric), level_indicators(schema), self._categories)
         return Encoding.from_moments(schema, moments.mean, spread, moments.total_weight, level_scale=scale)
@@ -269,14 +268,12 @@ class TableRows(CentredRows):
 
     def weights(self) -> Floats | None:
         """Return the weight of every row, None if rows have no weights."""
-        if self.source.schema.weight is None:
-            return None
-        return np.concatenate([block.weight_or_ones for block in self.source.blocks([])])
+        return weight_array(self.table)
 
     @property
     def encoder(self) -> TableCoordinateEncoder:
         """The encoder of the rows."""
-        return TableCoordinateEncoder(self.source.schema, self.encoding, self._missing == "mean", self._method)
+        return TableCoordinateEncoder(self.table.schema, self.encoding, self._missing == "mean", self._method)
 
     @property
     def variances(self) -> Floats:
@@ -287,10 +284,10 @@ class TableRows(CentredRows):
 
     def collect_warnings(self) -> list[Verdict]:
         """Return notes on excluded columns and the treatment of missing values."""
-        warnings = list(self.source.schema.excluded_column_notes)
+        warnings = list(self.table.schema.excluded_column_notes)
         if self.n_missing and self._missing == "mean":
             values = "missing value was" if self.n_missing == 1 else "missing values were"
-            columns = [self.source.schema.columns[j] for j in self.source.schema.used.tolist()]
+            columns = [self.table.schema.columns[j] for j in self.table.schema.used.tolist()]
             has_categories = any(column.n_missing and not column.is_number for column in columns)
             means = f"the mean of the column{INDICATOR_MEANS if has_categories else ''}"
             text = f"{self._method}: {self.n_missing:,} {values} imputed with {means}."
@@ -309,11 +306,11 @@ class TableRows(CentredRows):
 
     def covariance(self) -> Floats:
         """Return the covariance, in one pass over the rows."""
-        schema = self.source.schema
+        schema = self.table.schema
         constant = {j for j in schema.numeric if schema.columns[j].constant}
         scatter = ScatterMatrix(schema.numeric, level_indicators(schema), self._columns_with_missing)
-        scatter = scatter.with_start_centre(next(self.source.blocks()), constant)
-        (scatter,) = self.source.reduce(scatter)
+        scatter = scatter.with_start_centre(next(self.table.blocks()), constant)
+        (scatter,) = self.table.reduce(scatter)
         self._scatter = scatter
         raw = (
             self._pairwise_covariance[0] if self._missing == "pairwise" else scatter.matrix / (scatter.total_weight - 1)
@@ -344,7 +341,7 @@ class TableRows(CentredRows):
             return np.asarray(images.T.astype(dtype, copy=False) @ numbers, dtype=np.float64), sums
 
         by_number, by_level = np.zeros(of_numbers.shape), np.zeros(table.shape)
-        for numbers, levels in parallel.map_blocks(product, row_pieces(self.source, split.width)):
+        for numbers, levels in parallel.map_blocks(product, row_pieces(self.table, split.width)):
             by_number += numbers
             by_level += levels
         return np.hstack([by_number, split.centre_level_sums(by_level).T]) / (self.total_weight - 1)
@@ -358,7 +355,7 @@ class TableRows(CentredRows):
             if piece.weight is not None:
                 rooted[piece.rows.start : piece.rows.stop] *= np.sqrt(piece.weight)[:, None]
 
-        parallel.run_blocks(fill, row_pieces(self.source, self.n_coordinates))
+        parallel.run_blocks(fill, row_pieces(self.table, self.n_coordinates))
         return rooted
 
 
@@ -437,7 +434,7 @@ def pad_columns(directions: Floats, dtype: type[np.floating[Any]]) -> NDArray[An
     return wide
 
 
-def row_pieces(source: Source, n_coordinates: int) -> Iterator[Block]:
+def row_pieces(table: Table, n_coordinates: int) -> Iterator[Block]:
     """Yield the rows in blocks, one per task."""
     size = max(1, _VALUES_PER_TASK // n_coordinates)
-    return (piece for block in source.blocks() for piece in block.split_rows(size))
+    return (piece for block in table.blocks() for piece in block.split_rows(size))

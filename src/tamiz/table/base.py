@@ -1,0 +1,186 @@
+"""Base class of table sources: a schema, blocks of rows, and one loop that fills statistics from the blocks."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVarTuple
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.runtime import parallel, progress
+from tamiz.runtime.executors import Workers
+from tamiz.runtime.memory import MemoryLimit
+from tamiz.statistics.base import Block, Codes
+from tamiz.table.schema import Schema
+from tamiz.table.worker_tasks import GROUP_PIECES, MIN_WORKER_VALUES, fill_on_workers, merge_statistics
+
+Statistics = TypeVarTuple("Statistics")
+
+# Number of rows of a piece of work; pieces of wide tables have fewer. Statistics are filled piece by piece and merged in order, so
+# that the size of the pieces fixes the last bits of every sum: they are equal for a table in memory and in a file, and at any
+# number of threads.
+PIECE_ROWS, _MIN_PIECE_ROWS, _MAX_PIECE_VALUES = 2**15, 2**12, 2**20
+
+
+def _piece_rows(n_columns: int) -> int:
+    """Return the number of rows of a piece for a table of `n_columns` columns.
+
+    It is a power of two, so that pieces can be split evenly. It is not below the number of columns, because merging two
+    statistics of pairs of columns costs O(n_columns**2).
+    """
+    fewest, rows = max(_MIN_PIECE_ROWS, n_columns), PIECE_ROWS
+    while rows // 2 >= fewest and rows * n_columns > _MAX_PIECE_VALUES:
+        rows //= 2
+    return rows
+
+
+class Table(ABC):
+    """A table that can be read more than once.
+
+    Attributes
+    ----------
+    schema : Schema
+    column_names : tuple of str
+        The names of all columns of the user's table, including columns with a role (target, weight, groups, time).
+    class_labels : ndarray of shape (n_classes,), or None
+        The original value of each class of the target, in the order of `schema.target.levels`; None if the target has no classes.
+    groups : ndarray of shape (n_rows,), int32, or None
+        The group of each row, as a position in `group_names`.
+    group_names : tuple of str
+    time : ndarray of shape (n_rows,), float64 or int64, or None
+        Numbers that sort the rows by time.
+    infinite_digest : bytes
+        A hash of the positions and signs of the infinite values, which are read as missing; empty if there are none.
+    memory_limit : MemoryLimit or None
+        The memory limit that the user set; it applies as long as the table exists.
+    workers : Workers or None
+        The workers of an executor, which compute statistics.
+
+    Notes
+    -----
+    Rows without a target are not part of a table. `row_numbers` contains the positions of its rows in the user's table.
+    """
+
+    schema: Schema
+    column_names: tuple[str, ...]
+    class_labels: NDArray[Any] | None = None
+    groups: Codes | None = None
+    group_names: tuple[str, ...] = ()
+    time: NDArray[np.float64] | NDArray[np.int64] | None = None
+    infinite_digest: bytes = b""
+    metadata: Mapping[str, Any] = MappingProxyType({})
+    memory_limit: MemoryLimit | None = None
+    workers: Workers | None = None
+
+    @abstractmethod
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows in order, as blocks of the given columns; by default of all columns that are not excluded."""
+
+    @abstractmethod
+    def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
+        """Return columns of the user's table with their original types, for all rows of the table or for the rows given."""
+
+    @abstractmethod
+    def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+        """Return columns of the user's table by name, as `frame` does; columns with a role and excluded columns are allowed."""
+
+    @property
+    @abstractmethod
+    def row_numbers(self) -> NDArray[np.intp]:
+        """The position of each row in the user's table."""
+
+    def column(self, column: int) -> NDArray[Any]:
+        """Return a column in all rows, read-only: float64 with NaN for missing values, or int32 codes of the levels with -1."""
+        parts = [block.column(column) for block in self.blocks([column])]
+        values = parts[0].view() if len(parts) == 1 else np.concatenate(parts)
+        values.flags.writeable = False
+        return values
+
+    def target_values(self) -> NDArray[Any]:
+        """Return the target of each row, classes as their original values.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Classes of an array or a data frame have the type that `fit(X, y)` receives; classes of a file have the type that the
+            file declares. Numbers are float64. Rows without a target are left out; `row_numbers` contains the positions of the
+            others.
+
+        Raises
+        ------
+        DataError
+            If the table has no target.
+
+        Examples
+        --------
+        >>> from tamiz import open_table
+        >>> table = open_table([[0.5], [1.0], [3.0], [2.5]], target=["2", "10", None, "2"])
+        >>> table.target_values().tolist(), table.row_numbers.tolist()
+        (['2', '10', '2'], [0, 1, 3])
+        >>> table.schema.target.levels
+        ('2', '10')
+        """
+        if self.schema.target is None:
+            raise DataError("The table has no target; pass a column name or values with open_table(..., target=...).")
+        values = np.concatenate([np.asarray(block.y) for block in self.blocks([])])
+        return values if self.class_labels is None else self.class_labels[values]
+
+    def reduce(self, *statistics: *Statistics) -> tuple[*Statistics]:
+        """Return copies of empty statistics, filled in one pass over the blocks.
+
+        Pieces of rows are merged in a fixed tree: first those of a group of consecutive pieces in their order, then the groups. The
+        bits are therefore the same in memory, from files, and on any workers.
+        """
+        wanted: list[Any] = list(statistics)
+        columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
+        n_rows, size = self.schema.n_rows, _piece_rows(len(columns))
+        if self.workers is not None and n_rows * max(len(columns), 1) >= MIN_WORKER_VALUES:
+            return tuple(fill_on_workers(self.workers, wanted, self.blocks(columns), size))
+        for statistic in wanted:
+            statistic.check_memory(n_rows)
+        totals: list[Any] = []
+        for done, group in enumerate(_fill_groups(wanted, self.blocks(columns), size), start=1):
+            totals = merge_statistics(totals, group)
+            progress.report_progress("Reading rows", min(done * size * GROUP_PIECES, n_rows), n_rows)
+        for total in totals:
+            total.finish()
+        return tuple(totals)
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 hash of the schema and of all values; equal tables have equal hashes."""
+        digest = hashlib.sha256(repr(self.schema).encode())
+        for block in self.blocks():
+            for column in (*block.numeric_columns, *block.categorical_columns):
+                digest.update(block.column(column).data)
+            for rows in (block.y, block.weight):
+                digest.update(b"-" if rows is None else np.ascontiguousarray(rows).data)
+        digest.update(self.infinite_digest)
+        for values in (self.groups, self.time):
+            digest.update(b"" if values is None else np.ascontiguousarray(values).data)
+        if self.metadata:
+            digest.update(joblib.hash(dict(self.metadata)).encode())
+        return digest.hexdigest()
+
+
+def _fill_groups(wanted: list[Any], blocks: Iterator[Block], size: int) -> Iterator[list[Any]]:
+    """Yield the statistics of each group of pieces."""
+
+    def fill(piece: Block) -> tuple[int, list[Any]]:
+        return piece.rows.start // (size * GROUP_PIECES), [statistic.empty().update(piece) for statistic in wanted]
+
+    totals: list[Any] = []
+    present = 0
+    for group, filled in parallel.map_blocks(fill, (piece for block in blocks for piece in block.split_rows(size))):
+        if group != present and totals:
+            yield totals
+            totals = []
+        present = group
+        totals = merge_statistics(totals, filled)
+    if totals:
+        yield totals

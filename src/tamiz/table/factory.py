@@ -1,0 +1,374 @@
+"""Functions that return a `Table`: `open_table` for files and data, `as_table` for the arguments of `fit`.
+
+New rows for a fitted model are read with the model's schema: `open_with_reader` finds columns by name, `align_to_schema` by
+position.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamiz.exceptions import DataError
+from tamiz.runtime.memory import SizeLike, limit_memory, parse_size
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.validation import check_choice
+from tamiz.runtime.verdicts import Verdict
+from tamiz.table import registry
+from tamiz.table.base import Table
+from tamiz.table.date_parts import merge_date_parts, split_dates_like
+from tamiz.table.encoded_table import EncodedTable, OpenOptions
+from tamiz.table.in_memory import column_loader, eager_frame, is_frame, open_array, open_frame, to_raw_column
+from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind
+from tamiz.table.schema_reader import SchemaReader, encode_known_column
+from tamiz.table.sparse import SparseTable, open_sparse
+
+# The workers of a command, which is the caller of a study too.
+_executor: ContextVar[Executor | None] = ContextVar("tamiz_executor", default=None)
+
+
+@contextmanager
+def use_executor(executor: Executor | None) -> Iterator[None]:
+    """Open tables with this executor where none is passed."""
+    token = _executor.set(executor)
+    try:
+        yield
+    finally:
+        _executor.reset(token)
+
+
+def open_table(
+    data: Any,
+    target: Any = None,
+    *,
+    kinds: Mapping[str, Kind] | Kind | None = None,
+    weight: Any = None,
+    weights: WeightKind | None = None,
+    groups: Any = None,
+    time: Any = None,
+    memory: SizeLike | None = None,
+    schema: Schema | None = None,
+    header: bool | None = None,
+    executor: Executor | None = None,
+) -> Table:
+    r"""Open a table: a file, an array, a sparse matrix or a data frame.
+
+    Parameters
+    ----------
+    data : path, array or sparse matrix of shape (n_samples, n_columns), or data frame
+        The path of a file in CSV, TSV, Parquet, Arrow or ARFF, recognised by its suffix; a pandas or polars frame;
+        any Arrow table or stream (`__arrow_c_stream__`); a numpy array; a sparse matrix of scipy, whose columns are made dense one
+        at a time.
+    target : str or array of shape (n_samples,), default=None
+        The name of a column, or the target's values. Text, booleans and categories are classes, and so are integers with up to 20
+        distinct values; other numbers are a numeric target. Rows without a target are left out; `schema.n_dropped` is their number.
+    kinds : mapping of name to kind, or one kind for every column but the target, default=None
+        "numeric", "categorical", "boolean", "date", "text" or "id", instead of the inferred kind. Columns of kind "text" and "id"
+        are excluded. A date of kind "numeric" is a number, in seconds since 1970, that `split_dates` does not split.
+    weight : str or array of shape (n_samples,), default=None
+        The name of a column with the weight of each row, or the weights.
+    weights : {"frequency", "sampling"}, default=None
+        "frequency": a weight of w equals w copies of the row. "sampling": weights correct a sampling design, as those of a survey
+        do. Their scale has no effect: the rows count as :math:`(\sum w)^2 / \sum w^2` rows, the effective sample size (Kish 1965),
+        in tests, description lengths and variances. None is "frequency" if all weights are whole numbers.
+    groups : str or array of shape (n_samples,), default=None
+        The name of a column with the group of each row, such as a patient, or the groups. Rows of a group stay in one fold.
+    time : str or array of shape (n_samples,), default=None
+        The name of a column with the time of each row, numbers or dates, or the times. Folds test on rows that are later than those
+        they train on.
+    memory : str or int, default=None
+        The memory limit of the process, such as "800MB" or "1.5GiB", or a number of bytes; it includes programs and libraries, and
+        applies as long as the table exists. None is the memory of the machine.
+    schema : Schema, default=None
+        The columns of a fitted table, such as a model's `schema_`. Columns are found by these names, in any order, and have these
+        kinds and levels: nothing is inferred from the new rows. Other columns, including the target, are not read. A level that is
+        not in the schema becomes missing, with a warning. The table may be without rows.
+    header : bool, default=None
+        Whether the first row of a file of separated values contains the column names; without them the names are x0, x1, ... None
+        infers it, and if the first row is numbers a note of the schema reports what was assumed.
+    executor : concurrent.futures.Executor, default=None
+        Processes on this machine or of a cluster, such as `dask.distributed.Client(address).get_executor(pure=False)`, that read a
+        Parquet file or folder and compute its statistics. All numbers are the same as without. It must stay open as long as the
+        table is used.
+
+    Returns
+    -------
+    Table
+        Its `schema` contains the kinds, levels and numbers of missing values, and the reason of every excluded column.
+
+    Raises
+    ------
+    DataError
+        If the table, a column or a value cannot be used; the message names it.
+    OSError
+        If the file cannot be read, or the disk has too little space for the parsed file.
+    MemoryError
+        If the memory limit is too low; the message states how much is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamiz import open_table
+    >>> table = open_table(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]]), target=["a", "b", "a"])
+    >>> [(column.name, column.kind, column.n_missing) for column in table.schema.columns]
+    [('x0', 'numeric', 0), ('x1', 'numeric', 1)]
+    >>> table.schema.target.levels
+    ('a', 'b')
+    """
+    if schema is not None:
+        if any(argument is not None for argument in (target, kinds, weight, weights, groups, time)):
+            raise TypeError("schema= defines all columns: omit target, kinds, weight, weights, groups and time.")
+        return open_with_reader(data, SchemaReader(schema), memory=memory, header=header, executor=executor)
+    options = OpenOptions(
+        _role_column(target, "target"),
+        _role_column(weight, "weight"),
+        _check_kinds(kinds),
+        _role_column(groups, "group"),
+        _role_column(time, "time"),
+        header=header,
+        weights=_check_weight_kind(weights),
+        executor=executor or _executor.get(),
+    )
+    return _open_with_limit(data, options, memory)
+
+
+def open_without_target(
+    data: Any,
+    known_columns: Sequence[str],
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    weight: str | None = None,
+    weights: WeightKind | None = None,
+    memory: SizeLike | None = None,
+    header: bool | None = None,
+) -> Table:
+    """Open a table without a target, so that rows without a target value are kept.
+
+    `known_columns` are names of columns that the table contains, such as the target; they help to recognise the layout of a file.
+    """
+    options = OpenOptions(
+        weight=weight,
+        kinds=_check_kinds(kinds),
+        header=header,
+        expected_columns=tuple(known_columns),
+        weights=_check_weight_kind(weights),
+        executor=_executor.get(),
+    )
+    return _open_with_limit(data, options, memory)
+
+
+def open_with_reader(
+    data: Any,
+    reader: SchemaReader,
+    *,
+    memory: SizeLike | None = None,
+    header: bool | None = None,
+    executor: Executor | None = None,
+) -> Table:
+    """Open new rows with the columns of a fitted table."""
+    # Calendar parts are computed from the dates of the new rows.
+    merged = merge_date_parts(reader.schema)
+    options = OpenOptions(reader=replace(reader, schema=merged), header=header, executor=executor)
+    table = _open_with_limit(data, options, memory)
+    return table if merged is reader.schema else split_dates_like(table, reader.schema)
+
+
+def open_batch(X: Any, kinds: Mapping[str, Kind]) -> Table:
+    """Open a batch of at least 1 row without a target, for `partial_fit`; `kinds` are the known kinds of its columns."""
+    return _open_data(X, OpenOptions(kinds=kinds or None, is_batch=True))
+
+
+def _open_with_limit(data: Any, options: OpenOptions, memory: SizeLike | None) -> Table:
+    with limit_memory(None if memory is None else parse_size("memory", memory)) as limit:
+        table = _open_data(data, options)
+        table.memory_limit = limit
+    return table
+
+
+def _open_data(data: Any, options: OpenOptions) -> Table:
+    if options.header is not None and not isinstance(options.header, bool):
+        raise TypeError(f"header must be True, False or None, got {options.header!r}.")
+    if options.executor is not None and not isinstance(options.executor, Executor):
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {options.executor!r}.")
+    if isinstance(data, str | os.PathLike):
+        return _open_file(Path(data), options)
+    if options.executor is not None:
+        raise TypeError(
+            f"executor= applies to Parquet files and folders only, got a {type(data).__name__}: write it with to_parquet, or omit "
+            "executor=."
+        )
+    if options.header is not None:
+        raise TypeError(f"header= applies to files of separated values only; omit it for a {type(data).__name__}.")
+    if sparse.issparse(data):
+        return open_sparse(data, options)
+    if options.allow_infinite:
+        masked, digest = mask_infinite(data)
+        table = _open_data(masked, replace(options, allow_infinite=False, frame_data=data if digest else None))
+        table.infinite_digest = digest
+        return table
+    return open_frame(data, options) if is_frame(data) else open_array(data, options)
+
+
+def as_table(
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    allow_infinite: bool = False,
+) -> Table:
+    """Convert the arguments of `fit(X, y, sample_weight=...)` to a table; return a table as it is.
+
+    Infinite values raise a DataError, unless `allow_infinite` is True: then they are missing in the table, and `Table.frame`
+    returns them for estimators that accept them.
+    """
+    if isinstance(X, Table):
+        if any(argument is not None for argument in (y, sample_weight, groups, time)):
+            raise TypeError("A Table has its own target and weights: pass them to open_table, not to fit.")
+        return X
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(f"X must be a table, got the name {str(X)!r}: fit on open_table({str(X)!r}, target=...).")
+    if isinstance(y, str):
+        raise TypeError(f"y must be the target's values, got the name {y!r}: fit on open_table(X, target={y!r}).")
+    for name, role, values, argument in (
+        ("sample_weight", "weight", "weights", sample_weight),
+        ("groups", "groups", "groups", groups),
+        ("time", "time", "times", time),
+    ):
+        if isinstance(argument, str):
+            raise TypeError(
+                f"{name} must be the {values}, got the name {argument!r}: fit on open_table(X, {role}={argument!r})."
+            )
+    options = OpenOptions(
+        *(_role_column(y, "target"), _role_column(sample_weight, "weight")),
+        groups=_role_column(groups, "group"),
+        time=_role_column(time, "time"),
+        allow_infinite=allow_infinite,
+    )
+    table = _open_with_limit(X, options, None)
+    warn_user(table.schema.large_weight_notes)
+    return table
+
+
+def _role_column(values: Any, name: str) -> Any:
+    return values if values is None or isinstance(values, str) else to_raw_column(values, name)
+
+
+def _check_weight_kind(weights: Any) -> Any:
+    return weights if weights is None else check_choice("weights", weights, WEIGHT_KINDS)
+
+
+def _check_kinds(kinds: Any) -> Any:
+    if isinstance(kinds, Mapping):
+        return {str(name): kind for name, kind in kinds.items()}
+    if kinds is None or isinstance(kinds, str):
+        return kinds
+    raise TypeError(f"kinds must be a kind or a mapping of names to kinds, got {kinds!r}.")
+
+
+def _open_file(path: Path, options: OpenOptions) -> Table:
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    readers = {entry.name: entry for entry in registry.of_kind("file")}
+    if path.is_dir():
+        if any(path.rglob("*.parquet")):
+            return readers["parquet"].load()(path, options)
+        raise IsADirectoryError(f"{path} is a folder without Parquet files; pass a file in it.")
+    ending = path.suffix.lstrip(".").lower()
+    reader = readers.get(ending, readers["csv"])
+    if options.executor is not None and reader is not readers["parquet"]:
+        raise DataError(
+            f"Workers read Parquet files only, and {path} is none. Convert it: "
+            f"pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({str(path)!r}, format='csv'), {path.stem!r}, format='parquet')."
+        )
+    if options.header is not None and reader.load() is not readers["csv"].load():
+        raise DataError(
+            f"header= and --header apply to files of separated values only; {path} contains column names: omit them."
+        )
+    return reader.load()(path, options)
+
+
+def align_to_schema(X: Any, schema: Schema) -> Table:
+    """Return new rows with the kinds, levels and excluded columns of a fitted schema; columns are found by position.
+
+    A level that is not in the schema becomes missing, with a warning. A Table whose columns have the same names, kinds and levels,
+    such as one opened with `open_table(schema=)`, is returned as it is. Any other table, such as a file with a level more or
+    less, is read into memory.
+    """
+    if isinstance(X, Table) and _same_columns(X.schema, schema):
+        return X
+    if (whole := merge_date_parts(schema)) is not schema:
+        return split_dates_like(align_to_schema(X, whole), schema)
+    row_numbers = None
+    if isinstance(X, Table):
+        row_numbers = X.row_numbers
+        X = X.frame([j for j, column in enumerate(X.schema.columns) if not column.date_part])
+    sparse_table = SparseTable(X) if sparse.issparse(X) else None
+    names, load = column_loader(X) if sparse_table is None else (sparse_table.names, sparse_table.raw_column)
+    if len(names) != schema.n_columns:
+        raise DataError(f"X has {len(names)} features, but fit had {schema.n_columns}.")
+    n = len(load(names[0]))
+    rows = np.arange(n) if row_numbers is None else row_numbers
+
+    def describe_row(at: int) -> str:
+        return f"row {rows[at]}"
+
+    columns, values = list(schema.columns), dict[int, NDArray[Any]]()
+    warnings: list[Verdict] = []
+    for j in schema.used.tolist():
+        columns[j], values[j], column_warnings = encode_known_column(schema.columns[j], load(names[j]), describe_row)
+        warnings += column_warnings
+    if sparse_table is not None:
+        values |= sparse_table.as_floats().lazy_columns(j for j in values if columns[j].is_number)
+    warn_user(warnings)
+    return EncodedTable(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
+
+
+def _same_columns(new: Schema, known: Schema) -> bool:
+    """Whether two schemas have the same used columns, with equal names, kinds and levels."""
+    if new.n_columns != known.n_columns or not np.array_equal(new.used, known.used):
+        return False
+    pairs = ((new.columns[j], known.columns[j]) for j in known.used.tolist())
+    return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
+
+
+def mask_infinite(data: Any) -> tuple[Any, bytes]:
+    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
+
+    Without infinite values the data is returned as it is, with an empty hash.
+    """
+    if isinstance(data, np.ndarray):
+        infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
+    if not is_frame(data):
+        return data, b""
+    frame, digest = eager_frame(data), b""
+    for j, dtype in enumerate(frame.schema.values()):
+        if not dtype.is_float():
+            continue
+        series = frame[:, j]
+        values = series.to_numpy().astype(np.float64, copy=False)
+        infinite = np.isinf(values)
+        if infinite.any():
+            digest += str(j).encode() + _position_digest(infinite, values)
+            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
+            frame = frame.with_columns(masked)
+    return (frame.to_native(), digest) if digest else (data, b"")
+
+
+def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
+    at = np.flatnonzero(infinite)
+    return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()

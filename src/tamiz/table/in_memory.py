@@ -1,0 +1,459 @@
+"""Tables in memory: arrays, and data frames of every library that narwhals supports; single vectors as codes and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Number
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.kernels.moments import add_deviations
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import warn_user
+from tamiz.table.base import Table
+from tamiz.table.encoded_table import (
+    EncodedTable,
+    OpenOptions,
+    build_table,
+    frame_columns_at,
+    is_every_row,
+    to_row_numbers,
+)
+from tamiz.table.kinds import (
+    LARGEST_NUMBER,
+    Numbers,
+    check_finite,
+    encode_target,
+    level_text,
+    numeric_column,
+    to_numbers,
+)
+from tamiz.table.raw_column import LARGEST_EXACT_INTEGER, RawColumn
+from tamiz.table.schema import Column
+from tamiz.table.small_spreads import SMALLEST_SPREAD, small_spread, small_spread_warnings
+from tamiz.table.text_values import as_exact_integers
+
+# Rows from which is inferred whether a column of Python objects has repeated words.
+_HEAD_ROWS = 2**9
+# Number of values of a piece of work.
+_MAX_PIECE_VALUES = 2**18
+
+
+# The rows of Arrow streams, most of which can be read only once, while the streams exist.
+_stream_tables: WeakKeyDictionary[Any, pa.Table] = WeakKeyDictionary()
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether the data is a data frame of a library that narwhals supports, or an Arrow stream."""
+    return as_frame(data) is not None
+
+
+def as_frame(data: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """Return a data frame of any library, or an Arrow stream, as a narwhals frame; None for other data."""
+    try:
+        frame = nw.from_native(data, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError:
+        raise DataError(f"Column {_first_duplicate(data)!r} occurs twice; rename one of them.") from None
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return frame
+    if isinstance(frame, nw.Series) or not hasattr(data, "__arrow_c_stream__"):
+        return None
+    table = pa.table(data)
+    # Only a record batch has no hash; it can be read again. A stream that was read before has no rows.
+    if isinstance(data, Hashable):
+        table = table if len(table) else _stream_tables.get(data, table)
+        _stream_tables[data] = table
+    return as_frame(table)
+
+
+def _first_duplicate(data: Any) -> str:
+    """Return the first column name that occurs twice in a pandas or Arrow frame."""
+    seen: set[str] = set()
+    for name in map(str, getattr(data, "column_names", data.columns)):
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
+
+
+def to_raw_column(values: Any, name: str) -> RawColumn:
+    """Convert a vector that was passed beside the table, such as a target or weights, to a raw column."""
+    series = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(series, nw.DataFrame):
+        if len(series.columns) != 1:
+            raise DataError(f"The {name} must be one column, got {len(series.columns)}; pass one of them.")
+        series = series[series.columns[0]]
+    if isinstance(series, nw.Series):
+        series_name = str(series.name) if series.name not in (None, "") else name
+        if series.implementation.is_pandas():
+            return _from_pandas(series_name, series.to_native())
+        return _from_series(series_name, series)
+    array = _unmasked(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"The {name} must be one column, got an array of shape {array.shape}; pass one of them.")
+    raw = raw_from_array(name, array)
+    # The labels of classes keep the integer type, which has no value for missing.
+    return replace(raw, original=np.ma.getdata(values).ravel()) if isinstance(values, np.ma.MaskedArray) else raw
+
+
+def eager_frame(data: Any) -> nw.DataFrame[Any]:
+    """Return a data frame of any library as a narwhals frame; a lazy frame is collected."""
+    frame = as_frame(data)
+    assert frame is not None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def column_loader(data: Any) -> tuple[list[str], Callable[[str], RawColumn]]:
+    """Return the names of the columns of a frame or an array, and a function that returns a column by name."""
+    if is_frame(data):
+        frame = eager_frame(data)
+        check_shape(len(frame), len(frame.columns))
+        names = [str(name) for name in frame.columns]
+        positions = {name: j for j, name in enumerate(names)}
+        # Indexing a frame by position takes longer the more columns it has; iterating over all columns does not.
+        if not frame.implementation.is_pandas():
+            columns = list(frame.iter_columns())
+            return names, lambda name: _from_series(name, columns[positions[name]])
+        native = [series for _, series in frame.to_native().items()]
+        return names, lambda name: _from_pandas(name, native[positions[name]])
+    array = check_matrix(data)
+    return default_names(array.shape[1]), lambda name: raw_from_array(name, array[:, int(name[1:])])
+
+
+def load_column(table: Table, j: int) -> RawColumn:
+    """Return a column of a table as it was read, an excluded one too."""
+    names, load = column_loader(table.frame([j]))
+    # An array has lost the names of its columns.
+    return load(names[0])
+
+
+def default_names(n_columns: int) -> list[str]:
+    """Return the names of the columns of an array."""
+    return [f"x{j}" for j in range(n_columns)]
+
+
+def check_matrix(data: Any) -> NDArray[Any]:
+    """Return data as an array of two dimensions; raise an error for anything that is not a table."""
+    if isinstance(data, str | Mapping):
+        advice = "use open_table to read a file" if isinstance(data, str) else "convert it with pandas.DataFrame(data)"
+        raise TypeError(f"A table must be an array or a data frame, got a {type(data).__name__}; {advice}.")
+    if isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series):
+        raise ValueError("Expected a table, got a Series, which is one column; convert it with to_frame().")
+    array = _unmasked(data)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: shape {array.shape}. Reshape your data: a table has "
+            "rows and columns, array.reshape(-1, 1) is one column, array.reshape(1, -1) one row."
+        )
+    check_shape(*array.shape)
+    if np.iscomplexobj(array):
+        raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    return array
+
+
+def to_numpy(data: Any) -> NDArray[Any]:
+    """Convert an array of any library to numpy; raise a TypeError for one that numpy cannot read, such as one on a GPU."""
+    try:
+        # Libraries of the array API standard need not define __array__; np.asarray would make one object of such an array.
+        by_dlpack = hasattr(data, "__dlpack__") and not hasattr(data, "__array__")
+        return np.from_dlpack(data) if by_dlpack else np.asarray(data)
+    except (TypeError, RuntimeError, BufferError) as error:
+        if not hasattr(data, "__dlpack__"):
+            raise
+        array_type = type(data)
+        raise TypeError(
+            f"numpy cannot read this {array_type.__module__}.{array_type.__qualname__}: {str(error).rstrip('.')}. Convert it to a "
+            "numpy array, a torch tensor with X.detach().cpu().numpy()."
+        ) from error
+
+
+def from_array_api(values: Any) -> Any:
+    """Return an array of another library as one of numpy, and everything else as it is.
+
+    Where `array_api_dispatch` is on, scikit-learn's checks would return arrays of that library.
+    """
+    return to_numpy(values) if hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray) else values
+
+
+def _unmasked(data: Any) -> NDArray[Any]:
+    """Return data as a plain array; masked values are missing."""
+    if not isinstance(data, np.ma.MaskedArray):
+        array = to_numpy(data)
+        if (
+            array.dtype.kind == "f"
+            and isinstance(data, list | tuple)
+            and (np.abs(array) >= LARGEST_EXACT_INTEGER).any()
+        ):
+            # numpy converted integers to floats, because they exceed 64 bits or because one is missing.
+            return np.asarray(data, dtype=object)
+        return array
+    if data.dtype.kind == "f" or (data.dtype.kind in "iu" and not _is_beyond_float(np.ma.getdata(data))):
+        return np.where(np.ma.getmaskarray(data), np.nan, np.ma.getdata(data).astype(np.float64))
+    values = np.array(np.ma.getdata(data), dtype=object)
+    values[np.ma.getmaskarray(data)] = None
+    return values
+
+
+def open_frame(data: Any, options: OpenOptions) -> EncodedTable:
+    """Open a data frame."""
+    frame = eager_frame(data)
+    names, load = column_loader(frame)
+    positions = {name: j for j, name in enumerate(names)}
+    frame_data = frame if options.frame_data is None else eager_frame(options.frame_data)
+
+    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        # By position, because the names of a frame need not be text.
+        part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
+        return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
+
+    return build_table(names, load, options, make_frame)
+
+
+def open_array(data: Any, options: OpenOptions) -> EncodedTable:
+    """Open an array of two dimensions; its columns are named x0, x1, ..."""
+    array = check_matrix(data)
+    names, load = column_loader(array)
+
+    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+        original = data if isinstance(data, np.ndarray) else array
+        original = original if options.frame_data is None else options.frame_data
+        return original[:, [int(name[1:]) for name in wanted]][rows]
+
+    exact = array.dtype.kind in "iu" and _is_beyond_float(array)
+    if (
+        array.dtype.kind in "fiu"
+        and not exact
+        and options.kinds is None
+        and not options.role_by_column
+        and options.reader is None
+    ):
+        return _open_numbers(array, names, options, make_frame)
+    return build_table(names, load, options, make_frame, has_names=False)
+
+
+def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> EncodedTable:
+    """Open a matrix of numbers without a copy, unless its type must change or rows are left out."""
+    # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
+    placeholder = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
+    frame = build_table(["x0"], lambda _: placeholder, options, make_frame)
+    numbers = np.asarray(array, dtype=to_float_type(array.dtype))
+    if frame.schema.n_dropped:
+        numbers = numbers[frame.row_numbers]
+    deviations = _deviations_from_first(numbers)
+    columns: list[Column] = []
+    for j, name in enumerate(names):
+        # A finite sum: no value is missing or infinite.
+        if deviations[j] <= LARGEST_NUMBER:
+            columns.append(Column(name, "numeric", constant=not deviations[j]))
+            continue
+        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
+        columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
+    # Where no value is missing, the sum of the deviations bounds the spread.
+    suspects = np.flatnonzero((deviations != 0) & ~(deviations >= len(numbers) * SMALLEST_SPREAD)).tolist()
+    warn_user(small_spread_warnings({names[j]: small_spread(numbers[:, j]) for j in suspects}))
+    schema = replace(frame.schema, columns=tuple(columns))
+    values = {j: numbers[:, j] for j in schema.numeric}
+    (block,) = frame.blocks()
+    whole = numbers if len(values) == len(columns) else None
+    table = EncodedTable(schema, values, block.y, block.weight, frame.row_numbers, make_frame, whole, names)
+    table.class_labels = frame.class_labels
+    table.groups, table.group_names, table.time = frame.groups, frame.group_names, frame.time
+    return table
+
+
+def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    """Return the type in which numbers are stored: float32 for float32, float64 for all other types."""
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _deviations_from_first(numbers: Numbers) -> Numbers:
+    """Return the sum of absolute deviations of each column's values from its first; NaN if a column has missing values.
+
+    The matrix is read row by row, the order in which most matrices are stored.
+    """
+    spans = parallel.block_ranges(len(numbers), max(1, _MAX_PIECE_VALUES // numbers.shape[1]))
+    first = np.ascontiguousarray(numbers[0])
+
+    def sum_deviations(span: tuple[int, int]) -> Numbers:
+        total = np.zeros_like(first)
+        add_deviations(np.ascontiguousarray(numbers[slice(*span)]), first, total)
+        return total
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        total: Numbers = np.sum(list(parallel.map_blocks(sum_deviations, spans)), axis=0)
+    return np.where(np.abs(first) <= LARGEST_NUMBER, total, np.nan)
+
+
+def check_shape(n_rows: int, n_columns: int) -> None:
+    """Raise a DataError for a table without rows or columns."""
+    if n_rows == 0:
+        raise DataError(f"The table has 0 sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
+    if n_columns == 0:
+        raise DataError(f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+
+
+def _from_series(name: str, series: nw.Series[Any]) -> RawColumn:
+    return replace(_series_values(name, series), original=series.to_native())
+
+
+def _series_values(name: str, series: nw.Series[Any]) -> RawColumn:
+    dtype = series.dtype
+    if isinstance(dtype, nw.Int128 | nw.UInt128):
+        raise DataError(f"Column {name}: values of type {dtype} are not supported; cast the column to another type.")
+    if dtype.is_float():
+        values = series.to_numpy()
+        return RawColumn(name, np.asarray(values, dtype=to_float_type(values.dtype)))
+    if isinstance(dtype, nw.Categorical | nw.Enum):
+        values = _combine_chunks(series.to_arrow())
+        return RawColumn(name, values, "categorical", ordered=isinstance(dtype, nw.Enum) or values.type.ordered)
+    if isinstance(dtype, nw.Object | nw.Unknown):
+        return raw_from_array(name, series.to_numpy())
+    try:
+        return raw_from_arrow(name, _combine_chunks(series.to_arrow()))
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # narwhals infers the type of Python objects from the first of them.
+        return raw_from_array(name, series.to_numpy())
+
+
+def _from_pandas(name: str, series: Any) -> RawColumn:
+    """Convert a pandas series to a raw column.
+
+    Codes, float64 values and text in Arrow's format are used without a copy, which is ten times faster than a conversion by
+    narwhals and Arrow.
+    """
+    codes = getattr(series.array, "codes", None)
+    if codes is not None:
+        words = tuple(map(level_text, series.array.categories.tolist()))
+        return RawColumn(name, codes, "categorical", words, series.array.ordered, series)
+    if series.dtype == np.float64 and isinstance(series.dtype, np.dtype):
+        return RawColumn(name, series.to_numpy(), original=series)
+    if getattr(series.dtype, "storage", None) == "pyarrow":
+        return replace(raw_from_arrow(name, _combine_chunks(pa.array(series.array))), original=series)
+    if series.dtype == object and (encoded := _encode_text(series)) is not None:
+        return RawColumn(name, encoded, original=series)
+    return _from_series(name, nw.from_native(series, series_only=True))
+
+
+def _encode_text(series: Any) -> pa.DictionaryArray | None:
+    """Dictionary-encode a pandas series of Python strings, None if a value is not text or if most values differ.
+
+    Hashing a Python string, which stores its hash, takes a third of the time of copying it to Arrow and hashing the copy.
+    """
+    head = series.iloc[:_HEAD_ROWS].tolist()
+    if sum(type(value) is str for value in head) <= 2 * len({value for value in head if type(value) is str}):
+        return None
+    try:
+        codes, words = series.factorize()
+    except TypeError:
+        return None
+    if not all(type(word) is str for word in words):
+        return None
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes.astype(np.int32), mask=codes < 0), pa.array(words, pa.string())
+    )
+
+
+def _combine_chunks(values: Any) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def raw_from_array(name: str, array: NDArray[Any]) -> RawColumn:
+    """Convert an array of one dimension to a raw column."""
+    return replace(_array_values(name, array), original=array)
+
+
+def _array_values(name: str, array: NDArray[Any]) -> RawColumn:
+    if array.dtype.kind in "iu" and _is_beyond_float(array):
+        return RawColumn(name, pa.array(array.astype(array.dtype.newbyteorder("="))))
+    if array.dtype.kind in "fiu":
+        return RawColumn(name, np.ascontiguousarray(array, dtype=to_float_type(array.dtype)))
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+    if array.dtype.kind in "mM":
+        return raw_from_arrow(name, pa.array(array.astype(f"{array.dtype.kind}8[{_arrow_unit(array.dtype)}]")))
+    values = array if array.dtype.kind != "O" else [None if _is_missing(v) else v for v in array.tolist()]
+    try:
+        return raw_from_arrow(name, pa.array(values))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        if all(v is None or (isinstance(v, Number) and not isinstance(v, bool | complex)) for v in values):
+            return RawColumn(name, _exact_numbers(list(values)))
+        return RawColumn(name, pa.array([None if v is None else str(v) for v in values], pa.string()))
+
+
+def _arrow_unit(dtype: np.dtype[Any]) -> str:
+    """Return the unit of Arrow that represents dates or durations of a type of numpy: seconds for units of minutes or more."""
+    unit, _ = np.datetime_data(dtype)
+    return unit if unit in ("ms", "us", "ns") else "ns" if unit in ("ps", "fs", "as") else "s"
+
+
+def _exact_numbers(values: Sequence[Any]) -> Any:
+    """Return numbers of several types, None for missing: as exact integers if all are whole, otherwise as float64."""
+    whole = as_exact_integers(pa.array([None if v is None else str(v) for v in values], pa.string()))
+    return np.array([np.nan if v is None else float(v) for v in values]) if whole is None else whole
+
+
+def _is_beyond_float(array: NDArray[Any]) -> bool:
+    """Whether integers are so large that float64 does not represent them exactly."""
+    return array.itemsize == 8 and array.size > 0 and max(int(array.max()), -int(array.min())) > LARGEST_EXACT_INTEGER
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.generic) and bool(value != value)
+
+
+def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
+    """Convert an Arrow array to a raw column; a dictionary array is declared categorical."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return RawColumn(name, values, "categorical", ordered=kind.ordered)
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError(
+            f"Column {name}: values of type {kind} are not supported; every argument must be a string or a number, a "
+            "boolean or a date. Drop the column or convert it to one of these."
+        )
+    if pa.types.is_interval(kind):
+        raise DataError(f"Column {name}: values of type {kind} are not supported; cast the column to another type.")
+    if pa.types.is_string_view(kind):
+        values = values.cast(pa.string())
+    return RawColumn(name, values)
+
+
+def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
+    """Return the values as codes, -1 for missing values, and the number of distinct values."""
+    encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
+    if encoded.values is None:
+        return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
+    return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
+
+
+def read_target_vector(values: ArrayLike, name: str) -> tuple[NDArray[Any], bool]:
+    """Return a target as numbers, NaN for missing values, or as codes of classes, -1 for these, and whether it is a number."""
+    encoded = encode_target(to_raw_column(values, name), None, lambda at: f"value {at}")
+    if encoded.values is None:
+        return np.full(encoded.column.n_missing, -1, dtype=np.int32), False
+    return encoded.values, encoded.column.is_number
+
+
+def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
+    if sample_weight is None:
+        return np.ones(n)
+
+    def describe_row(at: int) -> str:
+        return f"value {at}"
+
+    weight = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
+    if len(weight) != n:
+        raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
+    return to_row_numbers(weight, None, describe_row)[0]

@@ -1,0 +1,93 @@
+"""Preview of a large file: the schema of its first rows and the estimated size of the table, before the file is read."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from tamiz.exceptions import DataError
+from tamiz.table.csv_layout import find_layout
+from tamiz.table.csv_reader import open_csv
+from tamiz.table.encoded_table import OpenOptions
+from tamiz.table.in_memory import open_frame
+from tamiz.table.kinds import level_codes
+from tamiz.table.parquet import FORMAT_BY_SUFFIX, open_dataset, read_head
+from tamiz.table.raw_column import RawColumn
+from tamiz.table.schema import Schema
+
+# The codes of this column have the type of those of any column with the same levels.
+_EMPTY_COLUMN = RawColumn("", pa.array([], pa.string()))
+_HEAD_BYTES = 2**20
+_HEAD_ROWS = 2**13
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The estimated contents of a file.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns as inferred from the first rows, with the estimated number of rows of the file.
+    parsed_bytes : int
+        The size of a text file, which is parsed before its columns are read; 0 for a columnar file.
+    disk_bytes : int
+        The estimated maximum size of the temporary files.
+    """
+
+    schema: Schema
+    parsed_bytes: int
+    disk_bytes: int
+
+    def column_bytes(self, column: int) -> int:
+        """Return the memory of a column; `column` may be the number of the target."""
+        described = self.schema.column(column)
+        size = 8 if described.is_number else level_codes(_EMPTY_COLUMN, described.levels).itemsize
+        return size * self.schema.n_rows
+
+
+def read_preview(path: Path, options: OpenOptions, min_bytes: float = 0.0) -> Preview | None:
+    """Return a preview of a file, None for a small file and for one whose first rows cannot be read.
+
+    A text file of fewer than `min_bytes` / 8 bytes is small: a value needs at least one byte in the file and at most 8 in memory,
+    so that its table has fewer than `min_bytes` bytes.
+
+    The kind and the levels of the target are inferred from the first rows as well; a file that is sorted by class shows one class.
+    """
+    options = replace(options, is_head=True)
+    try:
+        ending = path.suffix.lstrip(".").lower()
+        if path.is_dir() or ending in FORMAT_BY_SUFFIX:
+            return _preview_columnar(path, options, FORMAT_BY_SUFFIX.get(ending, "parquet"))
+        return None if ending == "arff" else _preview_text(path, options, min_bytes)
+    except (DataError, OSError, MemoryError):
+        # The reader of the whole file reports errors.
+        return None
+
+
+def _preview_columnar(path: Path, options: OpenOptions, file_format: str) -> Preview | None:
+    data, n_rows = open_dataset(path, file_format)
+    if not n_rows:
+        return None
+    schema = replace(open_frame(read_head(data, _HEAD_ROWS), options).schema, n_rows=n_rows)
+    pa.default_memory_pool().release_unused()
+    return Preview(schema, 0, 8 * n_rows * len(data.schema.names))
+
+
+def _preview_text(path: Path, options: OpenOptions, min_bytes: float) -> Preview | None:
+    size = path.stat().st_size
+    if (
+        size <= _HEAD_BYTES
+        or 8 * size < min_bytes
+        or not (layout := find_layout(path, options.known_columns, options.header)).is_plain
+    ):
+        return None
+    with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:
+        head = file.read(_HEAD_BYTES)
+        sample = Path(folder) / f"head{path.suffix}"
+        sample.write_bytes(head[: head.rfind(b"\n") + 1])
+        schema = open_csv(sample, options).schema
+    return Preview(replace(schema, n_rows=layout.estimated_rows), size, layout.disk_bytes)

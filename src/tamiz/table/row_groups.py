@@ -1,0 +1,358 @@
+"""Groups of rows: weights that make each group count once, columns that identify the group, and ids that repeat."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.base import Codes, is_missing
+from tamiz.table.base import Table
+from tamiz.table.in_memory import load_column
+from tamiz.table.kinds import observed_levels
+from tamiz.table.schema import Column
+from tamiz.table.views import target_array, weight_array, with_weight
+
+# A column identifies the group if at most this share of the groups with several rows has values in common with other groups.
+_MAX_MIXED_SHARE = 0.1
+# A column is a property of the group and not of the row if at least this share of its variance is between groups.
+_MIN_BETWEEN_SHARE = 0.9
+# With fewer groups a column may separate them by chance.
+_MIN_GROUPS = 10
+# An id that repeats has so many rows per value on average, and so many columns are constant within its values.
+_MIN_ROWS_PER_ID, _MAX_ROWS_PER_ID, _MIN_CONSTANT = 1.5, 50, 2
+# A panel has at least this share of the pairs of a unit and a period, each once, and at least so many periods.
+_MIN_PANEL_SHARE, _MIN_PERIODS = 0.8, 3
+# The largest probability that a column is constant within them by chance.
+_MAX_CHANCE_CONSTANT = 1e-6
+# Larger tables are not searched for it.
+_MAX_ID_ROWS, _MAX_ID_COLUMNS = 200_000, 200
+
+
+def weight_groups_equally(table: Table) -> Table:
+    """Return the table for criteria that count rows: if the target is constant within every group, each group counts as one row.
+
+    If the target is constant within groups, the rows of a group repeat one observation of it. Each row is then weighted by 1 / the
+    number of rows of its group, times its own weight, so that cut points and scores are those of as many independent rows as there
+    are groups. This is the effective number of rows at an intraclass correlation of 1, so that scores are not overstated.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    Table
+        The table itself if no group has several rows, if it has no target, or if the target varies within a group.
+
+    References
+    ----------
+    Kish (1965), Survey Sampling, section 5.4: the design effect 1 + (m - 1) rho of clusters of m rows.
+    """
+    groups = table.groups
+    if groups is None or not _has_repeated_groups(groups) or not _is_group_level_target(table, groups):
+        return table
+    weight = 1.0 / np.bincount(groups)[groups]
+    own = weight_array(table)
+    if own is not None:
+        weight *= own
+    if table.schema.weight_kind == "sampling":
+        # The effective sample size is that of the groups: `scale_to_effective_size` of their weights.
+        of_group = np.bincount(groups, weight)
+        weight *= of_group.sum() / np.square(of_group).sum()
+    return with_weight(table, weight, f"1 / rows of {table.schema.groups!r}")
+
+
+def untestable_reason(table: Table) -> str:
+    """Return why p-values are not valid, "" where they are: tests need independent rows.
+
+    Rows with frequency weights are as many independent rows; those with sampling weights are tested as their effective number.
+
+    Parameters
+    ----------
+    table : Table
+    """
+    if table.groups is not None and _has_repeated_groups(table.groups):
+        return "the rows of a group are not independent"
+    if table.time is not None:
+        return "rows in time are not independent"
+    return ""
+
+
+def group_warnings(table: Table) -> list[Verdict]:
+    """Return warnings on how the rows of a group count in a ranking, and on columns that identify the group.
+
+    The list is empty if no group has several rows.
+
+    Parameters
+    ----------
+    table : Table
+    """
+    groups, schema = table.groups, table.schema
+    if groups is None or not _has_repeated_groups(groups):
+        return []
+    n_groups, name = len(np.unique(groups)), schema.groups or "group"
+    inspected = _inspect_columns(table, groups)
+    warnings = []
+    if schema.target is not None and _is_group_level_target(table, groups):
+        sentence = (
+            f"The target {schema.target.name!r} has one value in each of the {n_groups:,} groups of {name!r}: scores from counts, "
+            f"their cut points and CFS weight each of the {schema.n_rows:,} rows by 1 / the number of rows of its group, so that "
+            "each group counts once. Scores of models and of neighbours weight all rows equally."
+        )
+        warnings.append(Verdict("TZ201", sentence))
+    elif schema.target is not None and (
+        constant := [schema.columns[one.column].name for one in inspected if one.is_group_level]
+    ):
+        sentence = (
+            f"The target {schema.target.name!r} varies within groups of {name!r}, so every row counts in the ranking. Scores of "
+            f"columns that are constant or nearly constant within groups are overstated, because the table has only {n_groups:,} "
+            f"independent values of them: {list_names(constant, as_text=repr)}. The score of nested cross-validation "
+            "with whole groups in one fold (--assess) is not overstated."
+        )
+        warnings.append(Verdict("TZ201", sentence, constant))
+    if identifying := [schema.columns[one.column].name for one in inspected if one.identifies]:
+        verb = "identifies" if len(identifying) == 1 else "identify"
+        sentence = (
+            f"{list_names(identifying, as_text=repr)} {verb} the group {name!r}: in at least {1 - _MAX_MIXED_SHARE:.0%} of the "
+            "groups all values differ from those of every other group. A model can memorise the groups from it, which does not "
+            "generalise to new groups."
+        )
+        warnings.append(Verdict("TZ201", sentence, identifying))
+    return warnings
+
+
+@dataclass(frozen=True)
+class _GroupedColumn:
+    column: int
+    identifies: bool
+    is_group_level: bool
+
+
+def _has_repeated_groups(groups: Codes) -> bool:
+    return bool(np.bincount(groups).max() > 1)
+
+
+def _is_group_level_target(table: Table, groups: Codes) -> bool:
+    """Whether the target is constant within every group."""
+    if table.schema.target is None:
+        return False
+    y = target_array(table)
+    value_of_group = np.empty(int(groups.max()) + 1, y.dtype)
+    value_of_group[groups] = y
+    return bool((y == value_of_group[groups]).all())
+
+
+def _inspect_columns(table: Table, groups: Codes) -> list[_GroupedColumn]:
+    schema = table.schema
+    wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant]
+
+    def inspect(j: int) -> _GroupedColumn:
+        values = table.column(j)
+        present = ~is_missing(values)
+        values, present_groups = values[present], np.unique(groups[present], return_inverse=True)[1]
+        if not len(values):
+            return _GroupedColumn(j, False, False)
+        between = between_group_share(values, present_groups, is_number=schema.columns[j].is_number)
+        return _GroupedColumn(j, identifies_groups(values, present_groups), between >= _MIN_BETWEEN_SHARE)
+
+    return list(parallel.map_blocks(inspect, wanted))
+
+
+def identifies_groups(values: NDArray[Any], groups: NDArray[Any]) -> bool:
+    """Return whether the values of nearly every group of several rows form an interval without values of other groups.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        Numbers or codes, none missing.
+    groups : ndarray of shape (n_rows,)
+        Codes from 0 on, without unused codes.
+    """
+    order = np.lexsort((groups, values))
+    value, group = values[order], groups[order]
+    changes = np.flatnonzero(group[1:] != group[:-1]) + 1
+    starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [len(group)]])
+    size = np.bincount(groups)
+    # A run of one group is separate if it contains the whole group and its values differ from those of the runs around it.
+    differs_before = np.concatenate([[True], value[starts[1:]] > value[starts[1:] - 1]])
+    differs_after = np.concatenate([differs_before[1:], [True]])
+    is_separate_run = (ends - starts == size[group[starts]]) & differs_before & differs_after
+    has_several_rows = size > 1
+    if np.count_nonzero(has_several_rows) < _MIN_GROUPS:
+        return False
+    is_separate = np.zeros(len(size), dtype=bool)
+    is_separate[group[starts[is_separate_run]]] = True
+    n_separate = np.count_nonzero(is_separate & has_several_rows)
+    return bool(n_separate >= (1 - _MAX_MIXED_SHARE) * np.count_nonzero(has_several_rows))
+
+
+def between_group_share(values: NDArray[Any], groups: NDArray[Any], *, is_number: bool) -> float:
+    """Return the share of the variance that is between groups, adjusted for the number of groups; Gini impurity for codes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+        None missing.
+    groups : ndarray of shape (n_rows,)
+        Codes from 0 on, without unused codes.
+    is_number : bool
+    """
+    n, size = len(values), np.bincount(groups)
+    if n <= len(size):
+        return 0.0
+    if is_number:
+        centred = values - values.mean()
+        total = float(centred @ centred)
+        within = total - float((np.bincount(groups, centred) ** 2 / size).sum())
+    else:
+        _, codes = np.unique(values, return_inverse=True)
+        total = n - float((np.bincount(codes).astype(float) ** 2).sum()) / n
+        cells, counts = np.unique(groups * (int(codes.max()) + 1) + codes, return_counts=True)
+        squares = counts.astype(float) ** 2
+        within = n - float((squares / size[cells // (int(codes.max()) + 1)]).sum())
+    return 1 - (within / (n - len(size))) / (total / (n - 1)) if total > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class RepeatedId:
+    """A column whose values may be units of several rows each: persons, firms, places.
+
+    Attributes
+    ----------
+    name : str
+    n_units : int
+        The number of values in two or more rows.
+    constant : tuple of str
+        The columns that are constant within each of its values.
+    period : str or None
+        The column of the periods, if the table is a panel.
+    """
+
+    name: str
+    n_units: int
+    constant: tuple[str, ...]
+    period: str | None = None
+
+
+def find_repeated_id(table: Table) -> RepeatedId | None:
+    """Return the id of units of several rows: with columns that are constant within them, or of a panel; None if there is none.
+
+    Parameters
+    ----------
+    table : Table
+
+    Notes
+    -----
+    An id is text or a whole number of 1.5 to 50 rows per value; an excluded id is one, too. At least two columns are constant
+    within each of its values, which has a probability of at most 1e-6 by chance, and are neither its recodings nor monotone
+    functions of it; another column varies in at least half of its values. Or the table is a panel: at least 80 % of all pairs of an
+    id and a period, of at least three periods, are in one row each. No id is returned where groups are declared.
+
+    The cost is O(n log n) for each column, and O(n) for each of them and each possible id. Tables of more than 200,000 rows or 200
+    columns are not searched.
+    """
+    schema = table.schema
+    wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant and not schema.columns[j].date_part]
+    if table.groups is not None or schema.n_rows > _MAX_ID_ROWS or not 0 < len(wanted) <= _MAX_ID_COLUMNS:
+        return None
+    codes = {j: _value_codes(table.column(j)) for j in wanted}
+    ids = {j: codes[j] for j in wanted if _may_be_id(codes[j])}
+    for j, column in enumerate(schema.columns):
+        if column.exclusion_reason and column.kind in ("id", "text") and len(ids) < _MAX_ID_COLUMNS:
+            excluded = _ColumnCodes(observed_levels(load_column(table, j))[0].astype(np.intp), is_whole=True)
+            if _may_be_id(excluded):
+                ids[j] = excluded
+    found = [one for j in ids if (one := _constant_within(schema.columns, j, ids[j], codes)) is not None]
+    return max(found, key=lambda one: (len(one.constant), one.n_units), default=None)
+
+
+def repeated_id_warnings(found: RepeatedId | None) -> list[Verdict]:
+    """Return a warning of an id whose rows may be one unit, or an empty list."""
+    if found is None:
+        return []
+    names = [*found.constant] if found.period is None else [found.period]
+    why = (
+        f"{list_names(names, as_text=repr)} are constant within each of its {found.n_units:,} values of several rows"
+        if found.period is None
+        else f"each of its {found.n_units:,} values has one row for each {found.period!r}"
+    )
+    sentence = (
+        f"Rows with the same {found.name!r} may belong to one unit: {why}. If they do, pass groups={found.name!r} "
+        f"(--group {shlex.quote(found.name)}): folds then keep the rows of a unit together."
+    )
+    return [Verdict("TZ201", sentence, [found.name, *names])]
+
+
+@dataclass(frozen=True)
+class _ColumnCodes:
+    """The values as codes from 0 on, ascending if they are numbers, -1 if missing; and whether they are text or whole numbers."""
+
+    codes: NDArray[np.intp]
+    is_whole: bool
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        return np.bincount(self.codes[self.codes >= 0])
+
+
+def _value_codes(values: NDArray[Any]) -> _ColumnCodes:
+    missing = is_missing(values)
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[~missing] = np.unique(values[~missing], return_inverse=True)[1]
+    return _ColumnCodes(codes, is_whole=not np.any(values[~missing] % 1))
+
+
+def _may_be_id(values: _ColumnCodes) -> bool:
+    sizes = values.sizes
+    n, n_values = int(sizes.sum()), int(np.count_nonzero(sizes))
+    enough = np.count_nonzero(sizes > 1) >= _MIN_GROUPS
+    return bool(values.is_whole and enough and _MIN_ROWS_PER_ID * n_values <= n <= _MAX_ROWS_PER_ID * n_values)
+
+
+def _constant_within(
+    columns: tuple[Column, ...], j: int, unit: _ColumnCodes, others: dict[int, _ColumnCodes]
+) -> RepeatedId | None:
+    order = np.argsort(unit.codes, kind="stable")[int(np.count_nonzero(unit.codes < 0)) :]
+    sorted_units = unit.codes[order]
+    same_unit = sorted_units[1:] == sorted_units[:-1]
+    n_repeats = int(np.count_nonzero(same_unit))
+    first = np.concatenate([[True], ~same_unit])
+    n_units = int(np.count_nonzero(unit.sizes > 1))
+    constant, varies = [], False
+    for k, other in others.items():
+        if k == j:
+            continue
+        values = other.codes[order]
+        differs = same_unit & (values[1:] != values[:-1])
+        if differs.any():
+            varies |= len(np.unique(sorted_units[1:][differs])) >= n_units / 2
+            continue
+        shares = np.bincount(values + 1) / len(values)
+        beyond_chance = n_repeats * np.log(max(float(shares @ shares), 1e-300)) <= np.log(_MAX_CHANCE_CONSTANT)
+        of_units = values[first]
+        one_to_one = len(np.unique(of_units)) == len(of_units)
+        steps = np.diff(of_units)
+        monotone = columns[j].is_number and (np.all(steps >= 0) or np.all(steps <= 0))
+        if beyond_chance and not monotone and not (one_to_one and other.is_whole):
+            constant.append(columns[k].name)
+    if len(constant) >= _MIN_CONSTANT and varies:
+        return RepeatedId(columns[j].name, n_units, tuple(constant))
+    period = next((k for k, other in others.items() if k != j and _is_panel(unit, other)), None)
+    return None if period is None else RepeatedId(columns[j].name, n_units, (), columns[period].name)
+
+
+def _is_panel(unit: _ColumnCodes, period: _ColumnCodes) -> bool:
+    """Whether nearly all pairs of a unit and a period, of which there are fewer, are in one row each."""
+    n, n_units, n_periods = len(unit.codes), len(unit.sizes), len(period.sizes)
+    if not period.is_whole or not _MIN_PERIODS <= n_periods < n_units or n < _MIN_PANEL_SHARE * n_units * n_periods:
+        return False
+    return bool(
+        min(unit.codes.min(), period.codes.min()) >= 0 and len(np.unique(unit.codes * n_periods + period.codes)) == n
+    )

@@ -1,0 +1,474 @@
+"""Views of a table: some of its rows or columns, or another target or other weights.
+
+A view has the kinds and levels of the whole table, so that a model fitted on some rows can be applied to the others. Numbers of
+missing values, constant columns and columns without values are those of the rows of the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.exceptions import DataError
+from tamiz.statistics.base import Block, Codes, is_missing
+from tamiz.table.base import Table
+from tamiz.table.column_storage import RowSubsetColumn
+from tamiz.table.encoded_table import check_enough_rows, scale_to_effective_size
+from tamiz.table.schema import Column, WeightKind
+
+RowNumbers = NDArray[np.intp]
+
+# A view of at most this size is cached in memory; the columns of a larger one are read when they are used.
+_MAX_MEMORY_BYTES = 2**26
+_NO_VALUE_REASON = "no value is present"
+
+
+def select_rows(table: Table, rows: RowNumbers) -> Table:
+    """Return a view of some rows.
+
+    Parameters
+    ----------
+    table : Table
+    rows : ndarray of row numbers of the table, ascending
+        A row may occur more than once. Sampling weights are scaled to the effective sample size of these rows.
+    """
+    return _RowSubset(table, rows)
+
+
+def slice_rows(table: Table, start: int, stop: int) -> Table:
+    """Return a view of the rows `start : stop` with the schema of all rows; cheap, for loops over single rows."""
+    return _RowSlice(table, start, stop)
+
+
+def select_columns(
+    table: Table, columns: Collection[int], reason: str | Mapping[int, str] = "it is not selected"
+) -> Table:
+    """Return a view in which all other columns are excluded for the given reason, or for that of each column."""
+    return _ColumnSubset(table, columns, reason)
+
+
+def merge_rare_levels(table: Table, max_levels: int) -> Table:
+    """Return a view whose categorical columns have at most `max_levels` levels: the most frequent, and one for all others.
+
+    Of equally frequent levels the earlier is kept. Rows count with their weights.
+    """
+    wide = [j for j in table.schema.categorical if len(table.schema.columns[j].levels) > max_levels]
+    return _MergedLevels(table, wide, max_levels) if wide else table
+
+
+def without_target(table: Table) -> Table:
+    """Return a view without a target."""
+    return table if table.schema.target is None else _WithoutTarget(table)
+
+
+def with_target(table: Table, y: NDArray[Any], target: Column | None = None) -> Table:
+    """Return a view with other values of the target, and with another description of it if `target` is given."""
+    return _WithTarget(table, y, target or table.schema.target)
+
+
+def with_weight(table: Table, weight: NDArray[np.float64], name: str, kind: WeightKind = "frequency") -> Table:
+    """Return a view with other weights, as numbers of rows; `name` is their name in the schema and in messages."""
+    return _WithWeight(table, weight, name, kind)
+
+
+def with_groups(table: Table, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> Table:
+    """Return a view with other groups of the rows, or without groups; `name` is their name in the schema and in messages."""
+    return _WithGroups(table, groups, group_names, name)
+
+
+def with_time(table: Table, time: NDArray[Any] | None, name: str | None) -> Table:
+    """Return a view with other times of the rows, or without times; `name` is their name in the schema and in messages."""
+    return _WithTime(table, time, name)
+
+
+def exclude_column(table: Table, name: str, reason: str) -> Table:
+    """Return a view in which a column, and the parts of a date, are excluded for the given reason."""
+    view = _View(table)
+    view.schema = replace(
+        table.schema,
+        columns=tuple(
+            replace(column, exclusion_reason=reason) if name in (column.name, *(column.date_part or ())[:1]) else column
+            for column in table.schema.columns
+        ),
+    )
+    return view
+
+
+def unweighted_sample(table: Table) -> Table:
+    """Return a view in which every row of positive sampling weight counts once; a table without such weights as it is."""
+    if table.schema.weight_kind != "sampling":
+        return table
+    weight = weight_array(table)
+    assert weight is not None
+    return with_weight(table, (weight > 0).astype(np.float64), str(table.schema.weight))
+
+
+def with_metadata(table: Table, metadata: Mapping[str, Any]) -> Table:
+    """Return a view with further metadata of the rows of the user's table, for estimators and scorers that request them."""
+    if not metadata:
+        return table
+    view = _View(table)
+    view.metadata = {**table.metadata, **metadata_at(metadata, table.row_numbers, n_original_rows(table))}
+    return view
+
+
+def metadata_at(metadata: Mapping[str, Any], rows: RowNumbers | slice, n_rows: int) -> dict[str, Any]:
+    """Return the metadata of some of n rows; a value that has no entry for each row, such as a number, is unchanged."""
+    values = {name: np.asarray(value) if isinstance(value, list | tuple) else value for name, value in metadata.items()}
+    return {
+        name: getattr(value, "iloc", value)[rows] if np.shape(value)[:1] == (n_rows,) else value
+        for name, value in values.items()
+    }
+
+
+def target_array(table: Table) -> NDArray[Any]:
+    """Return the target of each row: int32 codes of its classes, or float64."""
+    return np.concatenate([np.asarray(block.y) for block in table.blocks([])])
+
+
+def weight_array(table: Table) -> NDArray[np.float64] | None:
+    """Return the weight of each row, None if rows have no weights."""
+    if table.schema.weight is None:
+        return None
+    return np.concatenate([block.weight_or_ones for block in table.blocks([])])
+
+
+def weights_or_ones(table: Table) -> NDArray[np.float64]:
+    """Return the weight of each row, 1 if rows have no weights."""
+    weight = weight_array(table)
+    return np.ones(table.schema.n_rows) if weight is None else weight
+
+
+def resampled_weights(table: Table, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of samples in which rows occur `counts` times, both of shape (n_samples, n_rows)."""
+    base = weight_array(table)
+    if base is None:
+        return counts
+    weights = counts * base
+    # As in `select_rows`.
+    return (
+        weights
+        if table.schema.weight_kind != "sampling"
+        else weights * (weights.sum(axis=1) / (weights @ base))[:, None]
+    )
+
+
+def positive_weight_row_numbers(table: Table) -> RowNumbers:
+    """Return the numbers of the rows of positive weight, ascending."""
+    weight = weight_array(table)
+    return np.arange(table.schema.n_rows) if weight is None else np.flatnonzero(weight)
+
+
+def positive_weight_rows(table: Table) -> Table:
+    """Return the rows of positive weight."""
+    rows = positive_weight_row_numbers(table)
+    return table if len(rows) == table.schema.n_rows else select_rows(table, rows)
+
+
+def n_original_rows(table: Table) -> int:
+    """Return the number of rows of the user's table, including rows without a target."""
+    while isinstance(table, _View):
+        table = table.table
+    return table.schema.n_rows + table.schema.n_dropped
+
+
+def has_all_rows(table: Table) -> bool:
+    """Return whether a table contains all rows of the user's table that have a target."""
+    return table.schema.n_rows + table.schema.n_dropped == n_original_rows(table)
+
+
+def as_training_table(table: Table) -> Table:
+    """Return training rows.
+
+    Raise a DataError if there are fewer than 2 rows, if all weights are 0, or if the target is constant.
+    """
+    check_enough_rows(table.schema.n_rows)
+    if table.schema.n_effective == 0:
+        raise DataError("Every weight is zero; at least one must be positive.")
+    y = target_array(table)
+    if (y == y[0]).all():
+        target = table.schema.target
+        assert target is not None
+        value = f"of class {target.levels[int(y[0])]!r}" if target.levels else f"{float(y[0]):g}"
+        raise DataError(f"The target {target.name!r} is {value} in all {len(y):,} training rows.")
+    return table
+
+
+class _View(Table):
+    """Base class of views; it shows a table unchanged.
+
+    Parameters
+    ----------
+    table : Table
+        The table that the view is of.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.schema, self.column_names, self.class_labels = table.schema, table.column_names, table.class_labels
+        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
+        self.infinite_digest, self.metadata, self.workers = table.infinite_digest, table.metadata, table.workers
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows."""
+        return self.table.blocks(self.schema.used.tolist() if columns is None else columns)
+
+    def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
+        """Return columns of the user's table with their original types."""
+        return self.table.frame(columns, rows)
+
+    def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
+        """Return columns of the user's table by name, with their original types."""
+        return self.table.frame_by_name(names, rows)
+
+    @property
+    def row_numbers(self) -> RowNumbers:
+        """The position of each row in the user's table."""
+        return self.table.row_numbers
+
+
+class _RowSlice(_View):
+    def __init__(self, table: Table, start: int, stop: int) -> None:
+        super().__init__(table)
+        self._start, self._stop = start, stop
+        rows = slice(start, stop)
+        self.groups = None if table.groups is None else table.groups[rows]
+        self.time = None if table.time is None else table.time[rows]
+        weight = weight_array(table)
+        total = None if weight is None else float(weight[rows].sum())
+        self.metadata = metadata_at(table.metadata, rows, table.schema.n_rows)
+        self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=(), total_weight=total)
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows in the blocks of the table that contain them."""
+        for block in super().blocks(columns):
+            first, end = max(self._start, block.rows.start), min(self._stop, block.rows.stop)
+            if first < end:
+                yield replace(block.slice_rows(first, end), rows=range(first - self._start, end - self._start))
+
+    def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
+        """Return columns of the user's table with their original types."""
+        return self.table.frame(columns, self._original_rows(rows))
+
+    def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
+        """Return columns of the user's table by name, with their original types."""
+        return self.table.frame_by_name(names, self._original_rows(rows))
+
+    def _original_rows(self, rows: RowNumbers | None) -> RowNumbers:
+        return np.arange(self._start, self._stop) if rows is None else self._start + rows
+
+    @property
+    def row_numbers(self) -> RowNumbers:
+        """The position of each row in the user's table."""
+        return self.table.row_numbers[self._start : self._stop]
+
+
+class _ColumnSubset(_View):
+    def __init__(self, table: Table, columns: Collection[int], reason: str | Mapping[int, str]) -> None:
+        super().__init__(table)
+        selected = {int(j) for j in columns}
+        self.schema = replace(
+            table.schema,
+            columns=tuple(
+                column
+                if j in selected or column.exclusion_reason is not None
+                else replace(column, exclusion_reason=reason if isinstance(reason, str) else reason[j])
+                for j, column in enumerate(table.schema.columns)
+            ),
+        )
+
+
+class _MergedLevels(_View):
+    def __init__(self, table: Table, merged: Sequence[int], max_levels: int) -> None:
+        super().__init__(table)
+        described = list(table.schema.columns)
+        counts = {j: np.zeros(len(described[j].levels)) for j in merged}
+        for block in table.blocks(merged):
+            weight = np.ones(len(block.rows)) if block.weight is None else block.weight
+            for j in merged:
+                codes = np.asarray(block.values[j])
+                present = codes >= 0
+                counts[j] += np.bincount(codes[present], weight[present], len(counts[j]))
+        # The new code of each level.
+        self._new_codes: dict[int, NDArray[np.int32]] = {}
+        for j in merged:
+            kept = np.sort(np.argsort(-counts[j], kind="stable")[: max_levels - 1])
+            self._new_codes[j] = np.full(len(counts[j]), max_levels - 1, dtype=np.int32)
+            self._new_codes[j][kept] = np.arange(len(kept))
+            levels = [described[j].levels[k] for k in kept.tolist()]
+            described[j] = replace(described[j], levels=(*levels, _unused_name("other levels", levels)))
+        self.schema = replace(table.schema, columns=tuple(described))
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with the codes of the new levels."""
+        for block in super().blocks(columns):
+            values = dict(block.values)
+            for j in self._new_codes.keys() & values.keys():
+                codes = np.asarray(values[j])
+                values[j] = np.where(codes < 0, np.int32(-1), self._new_codes[j][codes])
+            yield replace(block, values=values)
+
+
+def _unused_name(name: str, used: Collection[str]) -> str:
+    """Return a name that is not used, with as many apostrophes as that needs."""
+    while name in used:
+        name += "'"
+    return name
+
+
+class _WithoutTarget(_View):
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.schema = replace(table.schema, target=None)
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows without the target."""
+        for block in super().blocks(columns):
+            yield replace(block, y=None)
+
+
+class _WithGroups(_View):
+    def __init__(self, table: Table, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> None:
+        super().__init__(table)
+        self.groups, self.group_names = groups, group_names
+        self.schema = replace(table.schema, groups=name)
+
+
+class _WithTime(_View):
+    def __init__(self, table: Table, time: NDArray[Any] | None, name: str | None) -> None:
+        super().__init__(table)
+        self.time = time
+        self.schema = replace(table.schema, time=name)
+
+
+class _WithTarget(_View):
+    def __init__(self, table: Table, y: NDArray[Any], target: Column | None) -> None:
+        super().__init__(table)
+        self._y = y
+        self.schema = replace(table.schema, target=target)
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with the other target."""
+        for block in super().blocks(columns):
+            yield replace(block, y=self._y[block.rows.start : block.rows.stop])
+
+
+class _WithWeight(_View):
+    def __init__(self, table: Table, weight: NDArray[np.float64], name: str, kind: WeightKind) -> None:
+        super().__init__(table)
+        self._weight = weight
+        self.schema = replace(table.schema, weight=name, weight_kind=kind, total_weight=float(weight.sum()))
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with the other weights."""
+        for block in super().blocks(columns):
+            yield replace(block, weight=self._weight[block.rows.start : block.rows.stop])
+
+
+class _RowSubset(_View):
+    def __init__(self, table: Table, rows: RowNumbers) -> None:
+        super().__init__(table)
+        self._rows = rows
+        self.groups = None if table.groups is None else table.groups[rows]
+        self.time = None if table.time is None else table.time[rows]
+        self.metadata = metadata_at(table.metadata, rows, table.schema.n_rows)
+        used = table.schema.used.tolist()
+        row_bytes = sum(values.dtype.itemsize for values in next(iter(table.blocks(used))).values.values())
+        in_memory = row_bytes * len(rows) <= _MAX_MEMORY_BYTES
+        weight = weight_array(table)
+        self._weight = None if weight is None else weight[rows]
+        if self._weight is not None and self._weight.any() and table.schema.weight_kind == "sampling":
+            self._weight = scale_to_effective_size(self._weight)
+        blocks = list(self._read_blocks(used, in_memory=in_memory))
+        self._cached_blocks = blocks if in_memory else None
+        columns = _describe_columns(table.schema.columns, blocks, len(rows))
+        total = None if self._weight is None else float(self._weight.sum())
+        self.schema = replace(
+            table.schema, columns=columns, n_rows=len(rows), n_dropped=0, notes=(), total_weight=total
+        )
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows in as many blocks as the table has."""
+        wanted = self.schema.used.tolist() if columns is None else columns
+        if self._cached_blocks is None:
+            yield from self._read_blocks(wanted, in_memory=False)
+            return
+        for block in self._cached_blocks:
+            yield block.select_columns(wanted)
+
+    def _read_blocks(self, columns: Sequence[int], *, in_memory: bool) -> Iterator[Block]:
+        done = 0
+        for block in self.table.blocks(columns):
+            first, end = np.searchsorted(self._rows, [block.rows.start, block.rows.stop])
+            at = self._rows[first:end] - block.rows.start
+            matrix, values = _take_rows(block, at, in_memory=in_memory)
+            y = None if block.y is None else block.y[at]
+            here = range(done, done + len(at))
+            weight = None if self._weight is None else self._weight[here.start : here.stop]
+            yield Block(here, values, y, weight, matrix)
+            done += len(at)
+
+    def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
+        """Return columns of the user's table with their original types."""
+        return self.table.frame(columns, self._rows if rows is None else self._rows[rows])
+
+    def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
+        """Return columns of the user's table by name, with their original types."""
+        return self.table.frame_by_name(names, self._rows if rows is None else self._rows[rows])
+
+    @property
+    def row_numbers(self) -> RowNumbers:
+        """The position of each row in the user's table."""
+        return self.table.row_numbers[self._rows]
+
+
+def _take_rows(block: Block, at: RowNumbers, *, in_memory: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:
+    """Return some rows of a block: as a matrix if the block has one, and as columns.
+
+    Columns are read at once if `in_memory`, otherwise when they are used.
+    """
+    if len(at) and at[-1] - at[0] + 1 == len(at) and (np.diff(at) == 1).all():
+        # Contiguous rows are a slice, without a copy. The differences are checked because a bootstrap sample may repeat a row.
+        rows = slice(int(at[0]), int(at[-1]) + 1)
+        matrix = None if block.numeric_matrix is None else block.numeric_matrix[rows]
+        return matrix, {j: np.asarray(v[rows]) if in_memory else v[rows] for j, v in block.values.items()}
+    if not in_memory:
+        return None, {j: RowSubsetColumn(values, at) for j, values in block.values.items()}
+    if block.numeric_matrix is not None:
+        matrix = block.numeric_matrix[at]
+        return matrix, {j: matrix[:, k] for k, j in enumerate(block.numeric_columns)}
+    return None, {j: RowSubsetColumn(values, at).read() for j, values in block.values.items()}
+
+
+def _describe_columns(columns: tuple[Column, ...], blocks: Sequence[Block], n_rows: int) -> tuple[Column, ...]:
+    """Return the descriptions of the columns for some rows: number of missing values, and whether constant or without values."""
+    # Excluded columns are not read: their number of missing values is only limited to the number of rows.
+    described = [column if column.n_missing <= n_rows else replace(column, n_missing=n_rows) for column in columns]
+    for j, n_missing, constant in _summarize_columns(blocks):
+        if n_missing == n_rows:
+            described[j] = replace(described[j], n_missing=n_missing, constant=True, exclusion_reason=_NO_VALUE_REASON)
+        elif (n_missing, constant) != (described[j].n_missing, described[j].constant):
+            described[j] = replace(described[j], n_missing=n_missing, constant=constant)
+    return tuple(described)
+
+
+def _summarize_columns(blocks: Sequence[Block]) -> Iterator[tuple[int, int, bool]]:
+    """Yield each column with its number of missing values, and whether it is constant."""
+    if len(blocks) == 1 and blocks[0].numeric_matrix is not None and len(blocks[0].numeric_matrix):
+        matrix = blocks[0].numeric_matrix
+        missing_counts, is_constant = np.isnan(matrix).sum(axis=0).tolist(), (matrix == matrix[0]).all(axis=0).tolist()
+        yield from zip(blocks[0].numeric_columns, missing_counts, is_constant, strict=True)
+        return
+    for j in blocks[0].values if blocks else ():
+        n_missing, first, constant = 0, None, True
+        for block in blocks:
+            values = np.asarray(block.values[j])
+            n_missing += int(np.count_nonzero(is_missing(values)))
+            if len(values):
+                first = values[0] if first is None else first
+                constant = constant and bool(values[-1] == first) and bool((values == first).all())
+        yield j, n_missing, constant and not n_missing

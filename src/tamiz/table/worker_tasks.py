@@ -1,0 +1,257 @@
+"""Statistics of a table that the workers of an executor fill, with the bits of those that are filled here.
+
+A task reads its rows or columns from files in the folder of the workers. Statistics of rows come back one for each group of pieces;
+statistics of whole columns are computed column by column; coded rows stay in a file.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamiz.runtime import progress
+from tamiz.runtime.executors import Shared, Workers
+from tamiz.runtime.parallel import block_ranges
+from tamiz.statistics.base import Block
+from tamiz.statistics.contingency import CodedRows
+from tamiz.statistics.whole_columns import WholeColumns
+from tamiz.table.column_storage import ColumnFile, FileColumn
+
+# Pieces of a group: their statistics are merged before they are added to those of the groups before.
+GROUP_PIECES = 2**5
+# Tables with fewer values are read here: starting tasks would take longer.
+MIN_WORKER_VALUES = 2**22
+# Targets and weights of more rows are sent in files.
+_MAX_SENT_ROWS = 2**12
+# Values of the columns of a task that reads whole columns, one after the other, and bytes of the coded columns of a task.
+_COLUMN_TASK_VALUES, _PAIR_TASK_BYTES = 2**26, 2**28
+
+
+def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
+    """Add statistics of further rows to those of the rows before them, of which there may be none."""
+    for total, other in zip(totals, others, strict=True) if totals else ():
+        total.merge(other)
+    return totals or others
+
+
+def fill_on_workers(workers: Workers, wanted: Sequence[Any], blocks: Iterator[Block], size: int) -> list[Any]:
+    """Return statistics filled with the rows of blocks, where `size` is the number of rows of a piece."""
+    stored = [_with_stored_rows(workers, block) for block in blocks]
+    n_rows = stored[-1].rows.stop if stored else 0
+    shared = workers.share(stored)
+    codes = {
+        k: _StoredCodes.allocate(workers.folder, one, n_rows)
+        for k, one in enumerate(wanted)
+        if isinstance(one, CodedRows)
+    }
+    counted = [k for k, one in enumerate(wanted) if k not in codes and not isinstance(one, WholeColumns)]
+    totals: dict[int, Any] = {}
+    if counted or codes:
+        work = workers.share(([wanted[k] for k in counted], [(wanted[k], file) for k, file in codes.items()], size))
+        merged: list[Any] = []
+        tasks = ((work, shared, *rows) for rows in block_ranges(n_rows, size * GROUP_PIECES))
+        for done, filled in enumerate(workers.map(_fill_group, tasks, "Reading rows"), start=1):
+            merged = merge_statistics(merged, filled)
+            progress.report_progress("Reading rows", min(done * size * GROUP_PIECES, n_rows), n_rows)
+        totals |= zip(counted, merged, strict=True)
+    for total in totals.values():
+        total.finish()
+    for k, file in codes.items():
+        totals[k] = wanted[k].empty()
+        totals[k].codes, totals[k].workers, totals[k].n_samples = file, workers, n_rows
+        totals[k].weight = _stored_weight(workers, stored)
+    for k, one in enumerate(wanted):
+        if isinstance(one, WholeColumns):
+            totals[k] = _fill_columns(workers, one, shared, n_rows)
+    return [totals[k] for k in range(len(wanted))]
+
+
+def _fill_group(task: tuple[Shared, Shared, int, int]) -> list[Any]:
+    """Return statistics of a range of rows, and write their codes."""
+    work, blocks, start, stop = task
+    counted, coded, size = work.value
+    totals: list[Any] = []
+    for block in _read_rows(blocks.value, start, stop):
+        for piece in block.split_rows(size):
+            totals = merge_statistics(totals, [statistic.empty().update(piece) for statistic in counted])
+            for statistic, file in coded:
+                file.write(piece.rows.start, statistic.encode(piece))
+    return totals
+
+
+def _read_rows(blocks: Sequence[Block], start: int, stop: int) -> Iterator[Block]:
+    """Yield the rows from `start` to `stop`, with targets and weights in memory."""
+    for block in blocks:
+        first, end = max(start, block.rows.start), min(stop, block.rows.stop)
+        if first < end:
+            part = block.slice_rows(first, end)
+            yield replace(
+                part,
+                y=None if part.y is None else np.asarray(part.y),
+                weight=None if part.weight is None else np.asarray(part.weight),
+            )
+
+
+def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_rows: int) -> WholeColumns:
+    total = statistic.for_columns(statistic.columns)
+    total.n_samples = n_rows
+    size = max(1, min(_COLUMN_TASK_VALUES // n_rows, -(-len(statistic.columns) // (2 * workers.n_workers))))
+    work = workers.share(statistic.empty())
+    tasks = (
+        (work, blocks, statistic.columns[start:stop]) for start, stop in block_ranges(len(statistic.columns), size)
+    )
+    for results in workers.map(_fill_whole_columns, tasks, "Reading columns"):
+        total.results |= results
+        progress.report_progress("Reading columns", len(total.results), len(statistic.columns))
+    return total
+
+
+def _fill_whole_columns(task: tuple[Shared, Shared, tuple[int, ...]]) -> dict[int, Any]:
+    work, blocks, columns = task
+    part = work.value.for_columns(columns)
+    for block in _read_rows(blocks.value, 0, blocks.value[-1].rows.stop):
+        part.update(block)
+    part.finish()
+    results: dict[int, Any] = part.results
+    return results
+
+
+@dataclass(frozen=True)
+class _StoredCodes:
+    """Codes of rows in a file, one column after the other."""
+
+    path: str
+    dtype: Any
+    shape: tuple[int, int]
+
+    @classmethod
+    def allocate(cls, folder: Path, rows: CodedRows, n_rows: int) -> _StoredCodes:
+        made = cls(str(folder / f"codes-{uuid4().hex}"), np.dtype(rows.dtype), (len(rows.columns), n_rows))
+        with open(made.path, "wb") as file:
+            file.truncate(made.dtype.itemsize * made.shape[0] * n_rows)
+        return made
+
+    def write(self, start: int, codes: NDArray[Any]) -> None:
+        """Write the codes of consecutive rows, of shape (n_columns, n_rows)."""
+        with open(self.path, "r+b", buffering=0) as file:
+            for k, values in enumerate(codes):
+                file.seek(self.dtype.itemsize * (k * self.shape[1] + start))
+                file.write(values.data)
+
+    def read(self, positions: Sequence[int]) -> NDArray[Any]:
+        """Return the codes of some columns."""
+        codes = np.empty((len(positions), self.shape[1]), self.dtype)
+        for values, k in zip(codes, positions, strict=True):
+            values[:] = np.fromfile(
+                self.path, self.dtype, self.shape[1], offset=self.dtype.itemsize * k * self.shape[1]
+            )
+        return codes
+
+
+def map_pairs(
+    rows: CodedRows,
+    function: Callable[[CodedRows, NDArray[np.intp], NDArray[np.intp]], NDArray[Any]],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    always: tuple[int, ...] = (),
+) -> NDArray[Any]:
+    """Return what a function of coded rows and pairs of columns returns for each pair, computed on workers.
+
+    A task reads few columns, those `always` included, and calls the function with them.
+    """
+    order = np.lexsort((second, first))
+    most = max(2, int(_PAIR_TASK_BYTES // (rows.dtype().itemsize * max(rows.n_samples, 1))) - len(always))
+    longest = max(1, -(-len(order) // (2 * rows.workers.n_workers)))
+    parts: list[list[int]] = []
+    present: set[int] = set()
+    for k in order.tolist():
+        present |= {int(first[k]), int(second[k])}
+        if not parts or len(present) > most or len(parts[-1]) == longest:
+            parts.append([])
+            present = {int(first[k]), int(second[k])}
+        parts[-1].append(k)
+    shared = rows.workers.share((rows, function, always))
+    out: NDArray[Any] | None = None
+    found = rows.workers.map(
+        _evaluate_pairs, ((shared, first[part], second[part]) for part in parts), "Comparing columns"
+    )
+    for part, values in zip(parts, found, strict=True):
+        out = np.empty((len(order), *values.shape[1:])) if out is None else out
+        out[part] = values
+    assert out is not None
+    return out
+
+
+def _evaluate_pairs(task: tuple[Shared, NDArray[np.intp], NDArray[np.intp]]) -> NDArray[Any]:
+    shared, first, second = task
+    rows, function, always = shared.value
+    columns = [*np.setdiff1d(np.union1d(first, second), always).tolist(), *always]
+    values: NDArray[Any] = function(rows.select(columns), first, second)
+    return values
+
+
+def map_code_columns(
+    rows: CodedRows, function: Callable[[CodedRows], NDArray[Any]], always: tuple[int, ...]
+) -> list[NDArray[Any]]:
+    """Return what a function of coded rows returns for groups of columns, each with those of `always` at the end."""
+    columns = [column for column in rows.columns if column not in always]
+    most = max(1, int(_PAIR_TASK_BYTES // (rows.dtype().itemsize * max(rows.n_samples, 1))) - len(always))
+    size = min(most, max(1, -(-len(columns) // (2 * rows.workers.n_workers))))
+    shared = rows.workers.share((rows, function, always))
+    tasks = ((shared, tuple(columns[start:stop])) for start, stop in block_ranges(len(columns), size))
+    return list(rows.workers.map(_evaluate_columns, tasks, "Counting columns"))
+
+
+def _evaluate_columns(task: tuple[Shared, tuple[int, ...]]) -> NDArray[Any]:
+    shared, columns = task
+    rows, function, always = shared.value
+    values: NDArray[Any] = function(rows.select([*columns, *always]))
+    return values
+
+
+def _with_stored_rows(workers: Workers, block: Block) -> Block:
+    """Return a block without arrays of other rows, its target and weights in files."""
+    return Block(
+        block.rows,
+        dict(block.values.items()),
+        None if block.y is None else _store_once(workers, block.y),
+        None if block.weight is None else _store_once(workers, block.weight),
+    )
+
+
+def _stored_weight(workers: Workers, blocks: Sequence[Block]) -> Any:
+    if not blocks or blocks[0].weight is None:
+        return np.empty(0)
+    if len(blocks) == 1:
+        return blocks[0].weight
+    return _store_once(workers, np.concatenate([np.asarray(block.weight) for block in blocks]))
+
+
+# The files of arrays that were stored, by the address and size of the arrays; a file is deleted with its array.
+_stored: dict[tuple[int, int, str], FileColumn] = {}
+
+
+def _store_once(workers: Workers, values: Any) -> Any:
+    if not isinstance(values, np.ndarray) or len(values) <= _MAX_SENT_ROWS:
+        return values
+    key = values.__array_interface__["data"][0], values.nbytes, str(workers.folder)
+    if key not in _stored:
+        path = workers.folder / f"rows-{uuid4().hex}"
+        _stored[key] = ColumnFile(path).store(values)
+        owner = values
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        weakref.finalize(owner, _forget, key, path)
+    return _stored[key]
+
+
+def _forget(key: tuple[int, int, str], path: Path) -> None:
+    _stored.pop(key, None)
+    path.unlink(missing_ok=True)
