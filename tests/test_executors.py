@@ -29,7 +29,7 @@ from tamiz.criteria import FisherScore, InformationGain
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import executors
 from tamiz.runtime.executors import Workers, open_executor
-from tamiz.table import base, parquet
+from tamiz.table import parquet, worker_tasks
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -197,7 +197,7 @@ def folder(tmp_path):
 
 
 def test_files_of_the_workers_are_deleted_with_the_table(folder, processes, monkeypatch, tmp_path):
-    monkeypatch.setattr(base, "MIN_WORKER_VALUES", 0)
+    monkeypatch.setattr(worker_tasks, "MIN_WORKER_VALUES", 0)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(parquet.tempfile, "tempdir", str(temporary))
@@ -244,9 +244,18 @@ def test_a_part_with_other_columns_or_that_cannot_be_read_is_named(folder, proce
     pq.write_table(pa.table({"a": [1.0], "b": ["u"], "y": ["p"], "c": [1]}), folder / "part-1.parquet")
     with pytest.raises(DataError, match=r"part-1\.parquet has the column 'c', which .*part-0\.parquet has not"):
         open_table(folder, "y", executor=processes)
+    pq.write_table(pa.table({"a": ["much"], "b": ["u"], "y": ["p"]}), folder / "part-1.parquet")
+    with pytest.raises(DataError, match=r"part-1\.parquet has string values in column 'a', where .* double values"):
+        open_table(folder, "y", executor=processes)
     (folder / "part-1.parquet").write_bytes(b"")
     with pytest.raises(DataError, match=r"part-1\.parquet cannot be read as Parquet"):
         open_table(folder, "y")
+
+
+def test_numbers_of_several_types_are_read_without_loss(folder):
+    pq.write_table(pa.table({"a": pa.array([2, 3]), "b": ["u", "v"], "y": ["p", "q"]}), folder / "part-0.parquet")
+    frame = pd.concat([pd.read_parquet(folder / f"part-{k}.parquet") for k in range(3)], ignore_index=True)
+    np.testing.assert_array_equal(open_table(folder, "y").column(0), frame["a"])
 
 
 def test_a_file_that_changes_between_two_passes_is_named(folder, processes, monkeypatch):

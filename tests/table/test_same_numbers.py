@@ -16,15 +16,16 @@ from sklearn.base import clone
 
 from tamiz import RankSelector, SubsetSelector, criteria, open_table
 from tamiz._study.graph import needs_graph
+from tamiz._study.table_embedding import embed_table
 from tamiz.criteria import MDL, MutualInformation
 from tamiz.exceptions import TamizWarning
-from tamiz.reduction import PCA
+from tamiz.reduction import PCA, ClassicalMDS
 from tamiz.runtime.executors import open_executor
 from tamiz.search import BestFirst, Forward
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.cuts import CutPoints
 from tamiz.statistics.moments import ClassMoments
-from tamiz.table import base, column_storage
+from tamiz.table import column_storage, worker_tasks
 from tamiz.table.base import PIECE_ROWS
 from tamiz.table.column_storage import FileColumn
 
@@ -231,7 +232,7 @@ def both(request, large, tmp_path_factory):
     path = write(large, tmp_path_factory.mktemp("large"))
     with pytest.MonkeyPatch.context() as patch, make_executor() as executor:
         patch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
-        patch.setattr(base, "MIN_WORKER_VALUES", 0)
+        patch.setattr(worker_tasks, "MIN_WORKER_VALUES", 0)
         pairs = [
             (open_table(large, "y", weight=weight), open_table(path, "y", weight=weight, executor=executor))
             for weight in (None, "weight")
@@ -325,3 +326,12 @@ def test_a_choice_of_columns_from_a_file_is_that_from_memory(both, merit):
         chosen = [SubsetSelector(clone(merit), search, n_features=3).fit(given) for given in (table, expected)]
         assert chosen[0].merit_ == chosen[1].merit_
         assert chosen[0].get_support().tolist() == chosen[1].get_support().tolist()
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("reducer", [PCA(2), ClassicalMDS(2)], ids=lambda one: type(one).__name__)
+def test_a_map_of_a_sample_maps_the_other_rows_of_a_file_to_the_same_places(both, reducer):
+    for expected, table in both[:1]:
+        found, reference = (embed_table(clone(reducer), given, None, 300, 0) for given in (table, expected))
+        np.testing.assert_array_equal(found.embedding, reference.embedding)
+        assert found.n_fitted == reference.n_fitted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +14,11 @@ from tamiz._study.maps import fit_map
 from tamiz._study.sampling import sample_including
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.reduction.base import Reducer
-from tamiz.runtime import parallel, progress
+from tamiz.runtime import progress
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.table.base import Table
-from tamiz.table.views import select_columns, slice_rows
+from tamiz.table.views import map_rows, select_columns
 
 # Rows in a block.
 _BLOCK_ROWS = 2**16
@@ -127,8 +126,7 @@ def transform_rows(reducer: Reducer, table: Table) -> NDArray[Any]:
     embedding: NDArray[Any] = np.empty((n, k))
     # Every block repeats the same warnings.
     with capture_warnings() as captured:
-        for start, part in _row_blocks(reducer, table):
-            found = reducer.transform(part)
+        for start, found in map_rows(_fitted_columns(reducer, table), reducer.transform, _BLOCK_ROWS):
             if not start:
                 embedding = embedding.astype(found.dtype, copy=False)
             embedding[start : start + len(found)] = found
@@ -137,10 +135,9 @@ def transform_rows(reducer: Reducer, table: Table) -> NDArray[Any]:
     return embedding
 
 
-def _row_blocks(reducer: Reducer, table: Table) -> Iterator[tuple[int, Table]]:
-    """Yield blocks of rows with the columns that the map was fitted on, each with the number of its first row."""
+def _fitted_columns(reducer: Reducer, table: Table) -> Table:
+    """Return the table with the columns that the map was fitted on."""
     # A column without values in the sample may have some in other rows.
     if reducer.schema_ is not None and not np.array_equal(reducer.schema_.used, table.schema.used):
-        table = select_columns(table, reducer.schema_.used.tolist())
-    for start, stop in parallel.block_ranges(table.schema.n_rows, _BLOCK_ROWS):
-        yield start, slice_rows(table, start, stop)
+        return select_columns(table, reducer.schema_.used.tolist())
+    return table

@@ -18,7 +18,7 @@ from tamiz.runtime.executors import Workers
 from tamiz.runtime.memory import MemoryLimit
 from tamiz.statistics.base import Block, Codes
 from tamiz.table.schema import Schema
-from tamiz.table.worker_tasks import GROUP_PIECES, MIN_WORKER_VALUES, fill_on_workers, merge_statistics
+from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, merge_statistics, useful_workers
 
 Statistics = TypeVarTuple("Statistics")
 
@@ -140,8 +140,9 @@ class Table(ABC):
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
         n_rows, size = self.schema.n_rows, _piece_rows(len(columns))
-        if self.workers is not None and n_rows * max(len(columns), 1) >= MIN_WORKER_VALUES:
-            return tuple(fill_on_workers(self.workers, wanted, self.blocks(columns), size))
+        workers = useful_workers(self.workers, n_rows * max(len(columns), 1))
+        if workers is not None:
+            return tuple(fill_on_workers(workers, wanted, self.blocks(columns), size))
         for statistic in wanted:
             statistic.check_memory(n_rows)
         totals: list[Any] = []

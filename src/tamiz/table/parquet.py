@@ -64,8 +64,8 @@ def open_dataset(path: Path, file_format: str) -> tuple[ds.Dataset, int]:
             raise DataError(f"{path} has two columns with the same name; rename one of them.") from None
         unreadable = _unreadable_part(path, file_format) or path
         raise DataError(f"{unreadable} cannot be read as {label}: {str(error).splitlines()[0]}") from error
-    if path.is_dir():
-        _check_parts(data)
+    if path.is_dir() and (common := _common_schema(data)) != data.schema:
+        data = ds.dataset(path, schema=common, format=file_format, partitioning="hive")
     return data, n_rows
 
 
@@ -79,20 +79,42 @@ def _unreadable_part(path: Path, file_format: str) -> Path | None:
     return None
 
 
-def _check_parts(data: ds.Dataset) -> None:
-    """Raise a DataError if a file of a folder has other columns than the first, which Arrow would fill or leave out."""
-    first: tuple[str, set[str]] | None = None
+def _common_schema(data: ds.Dataset) -> pa.Schema:
+    """Return the columns of a folder, with types that hold the values of all files.
+
+    Raise a DataError if a file has other columns than the first, which Arrow would fill or leave out, or if types do not fit.
+    """
+    first, common = next(data.get_fragments()), data.schema
     for part in data.get_fragments():
-        names = set(part.physical_schema.names)
-        first = first or (part.path, names)
-        absent, further = first[1] - names, names - first[1]
+        if part.physical_schema.equals(first.physical_schema):
+            continue
+        names, wanted = set(part.physical_schema.names), set(first.physical_schema.names)
+        absent, further = wanted - names, names - wanted
         if absent or further:
             shown = list_names(sorted(absent or further), as_text=repr)
             difference = f"has no column {shown}, which" if absent else f"has the column {shown}, which"
             raise DataError(
-                f"{part.path} {difference} {first[0]} {'has' if absent else 'has not'}; all files of a folder need the same "
+                f"{part.path} {difference} {first.path} {'has' if absent else 'has not'}; all files of a folder need the same "
                 "columns."
             )
+        try:
+            common = pa.unify_schemas([common, part.physical_schema], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            name = next(name for name in common.names if not _fit(common.field(name), part.physical_schema))
+            raise DataError(
+                f"{part.path} has {part.physical_schema.field(name).type} values in column {name!r}, where files before it have "
+                f"{common.field(name).type} values; convert one of them."
+            ) from None
+    return common
+
+
+def _fit(field: pa.Field, other: pa.Schema) -> bool:
+    """Whether one type holds the values of a field and of the field of this name in another schema."""
+    try:
+        pa.unify_schemas([pa.schema([field]), other], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return True
 
 
 class _ColumnarTable:

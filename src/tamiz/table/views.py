@@ -6,21 +6,25 @@ missing values, constant columns and columns without values are those of the row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.exceptions import DataError
+from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Codes, is_missing
 from tamiz.table.base import Table
 from tamiz.table.column_storage import RowSubsetColumn
-from tamiz.table.encoded_table import check_enough_rows, scale_to_effective_size
-from tamiz.table.schema import Column, WeightKind
+from tamiz.table.encoded_table import EncodedTable, check_enough_rows, scale_to_effective_size
+from tamiz.table.schema import Column, Schema, WeightKind
+from tamiz.table.worker_tasks import map_blocks_on_workers, useful_workers
 
 RowNumbers = NDArray[np.intp]
+Output = TypeVar("Output")
 
 # A view of at most this size is cached in memory; the columns of a larger one are read when they are used.
 _MAX_MEMORY_BYTES = 2**26
@@ -42,6 +46,33 @@ def select_rows(table: Table, rows: RowNumbers) -> Table:
 def slice_rows(table: Table, start: int, stop: int) -> Table:
     """Return a view of the rows `start : stop` with the schema of all rows; cheap, for loops over single rows."""
     return _RowSlice(table, start, stop)
+
+
+def map_rows(table: Table, function: Callable[[Table], Output], size: int) -> Iterator[tuple[int, Output]]:
+    """Yield what a function returns for each `size` rows without their targets, and the number of the first of them.
+
+    It is called on the workers of the table, if it has some; there it must be a function or method that can be pickled.
+    """
+    schema, ranges = table.schema, parallel.block_ranges(table.schema.n_rows, size)
+    workers = useful_workers(table.workers, schema.n_rows * len(schema.used))
+    if workers is None:
+        for start, stop in ranges:
+            yield start, function(slice_rows(table, start, stop))
+        return
+    plain = replace(
+        schema, target=None, weight=None, weight_kind=None, total_weight=None, groups=None, time=None, notes=()
+    )
+    found = map_blocks_on_workers(workers, table.blocks(), partial(_apply_to_block, function, plain), ranges)
+    yield from zip((start for start, _ in ranges), found, strict=True)
+
+
+def _apply_to_block(function: Callable[[Table], Output], schema: Schema, block: Block) -> Output:
+    part = replace(schema, n_rows=len(block.rows), n_dropped=0)
+    return function(EncodedTable(part, block.values, None, None, None, _refuse_frame))
+
+
+def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> Any:  # noqa: ARG001 - the signature of a frame function
+    raise DataError("The user's table is not on the workers.")
 
 
 def select_columns(

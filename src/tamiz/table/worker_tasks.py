@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -24,14 +24,21 @@ from tamiz.statistics.contingency import CodedRows
 from tamiz.statistics.whole_columns import WholeColumns
 from tamiz.table.column_storage import ColumnFile, FileColumn
 
+Output = TypeVar("Output")
+
 # Pieces of a group: their statistics are merged before they are added to those of the groups before.
 GROUP_PIECES = 2**5
-# Tables with fewer values are read here: starting tasks would take longer.
+# Tables with fewer values are read here.
 MIN_WORKER_VALUES = 2**22
 # Targets and weights of more rows are sent in files.
 _MAX_SENT_ROWS = 2**12
 # Values of the columns of a task that reads whole columns, one after the other, and bytes of the coded columns of a task.
 _COLUMN_TASK_VALUES, _PAIR_TASK_BYTES = 2**26, 2**28
+
+
+def useful_workers(workers: Workers | None, n_values: int) -> Workers | None:
+    """Return the workers of a table, None if it has none or so few values that tasks would take longer than reading them here."""
+    return workers if n_values >= MIN_WORKER_VALUES else None
 
 
 def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
@@ -97,6 +104,23 @@ def _read_rows(blocks: Sequence[Block], start: int, stop: int) -> Iterator[Block
                 y=None if part.y is None else np.asarray(part.y),
                 weight=None if part.weight is None else np.asarray(part.weight),
             )
+
+
+def map_blocks_on_workers(
+    workers: Workers, blocks: Iterator[Block], function: Callable[[Block], Output], ranges: Sequence[tuple[int, int]]
+) -> Iterator[Output]:
+    """Yield what a function of a block returns for ranges of rows, without targets and weights."""
+    stored = [Block(block.rows, dict(block.values.items()), None, None) for block in blocks]
+    shared = workers.share((function, stored))
+    yield from workers.map(_apply_to_rows, ((shared, *rows) for rows in ranges), "Reading rows")
+
+
+def _apply_to_rows(task: tuple[Shared, int, int]) -> Any:
+    shared, start, stop = task
+    function, blocks = shared.value
+    parts = list(_read_rows(blocks, start, stop))
+    values = {j: np.concatenate([np.asarray(part.values[j]) for part in parts]) for j in parts[0].values}
+    return function(Block(range(start, stop), values, None, None))
 
 
 def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_rows: int) -> WholeColumns:
