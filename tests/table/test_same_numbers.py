@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
-from tamiz import RankSelector, SubsetSelector, criteria, open_table
+from tamiz import RankSelector, RedundancyFilter, SubsetSelector, criteria, open_table, selection_report
 from tamiz._study.graph import needs_graph
 from tamiz._study.table_embedding import embed_table
-from tamiz.criteria import MDL, MutualInformation
+from tamiz.criteria import MDL, InformationGain, MutualInformation
 from tamiz.exceptions import TamizWarning
+from tamiz.graphs import SameClass
 from tamiz.reduction import PCA, ClassicalMDS
 from tamiz.runtime.executors import open_executor
 from tamiz.search import BestFirst, Forward
@@ -326,6 +327,25 @@ def test_a_choice_of_columns_from_a_file_is_that_from_memory(both, merit):
         chosen = [SubsetSelector(clone(merit), search, n_features=3).fit(given) for given in (table, expected)]
         assert chosen[0].merit_ == chosen[1].merit_
         assert chosen[0].get_support().tolist() == chosen[1].get_support().tolist()
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_laplacian_scores_and_redundant_columns_of_a_file_are_those_of_the_table_in_memory(both):
+    for expected, table in both:
+        graph = SameClass()
+        scores = [RankSelector(criteria.LaplacianScore(graph=graph)).fit(given).scores_ for given in (table, expected)]
+        np.testing.assert_array_equal(*scores)
+        for measure in ("kinds", "symmetric_uncertainty"):
+            kept = [RedundancyFilter(measure, threshold=0.5).fit(given).get_support() for given in (table, expected)]
+            assert kept[0].tolist() == kept[1].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_the_nested_score_of_a_selection_in_a_file_is_that_in_memory(both):
+    ranking = RankSelector(InformationGain(), n_features=2)
+    (expected, table), _ = both
+    reports = [selection_report(ranking, given, n_splits=3, n_permutations=0, random_state=0) for given in (table, expected)]
+    assert reports[0].to_dict() == reports[1].to_dict()
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

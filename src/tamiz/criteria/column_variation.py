@@ -7,6 +7,7 @@ root of the level's share.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.table.base import Table
 from tamiz.table.sparse import find_sparse_matrix
-from tamiz.table.views import weight_array
+from tamiz.table.views import map_columns, weight_array
 
 # Values of a block of columns that is gathered into one matrix, where the table itself is not stored as a matrix.
 _BLOCK_VALUES = 2**23
@@ -53,12 +54,22 @@ def robust_variation(graph: Graph, rows: Any, row_weight: Floats | None = None) 
 
 def column_variation(table: Table, graph: Graph, reader: str) -> Variation:
     """Return the variation of every column, computed in blocks of columns; `reader` is named in a note on missing values."""
-    schema, row_weight = table.schema, weight_array(table)
     if (matrix := find_sparse_matrix(table)) is not None:
-        return robust_variation(graph, as_row_major(matrix), row_weight)
+        return robust_variation(graph, as_row_major(matrix), weight_array(table))
+    _warn_of_missing_values(table, reader)
+    n = table.schema.n_columns
+    found = Variation(np.zeros(n), np.zeros(n), np.ones(n, dtype=bool))
+    for part in map_columns(table, partial(_part_variation, graph)):
+        within, total = found.along_edges + part.along_edges, found.total + part.total
+        found = Variation(within, total, found.constant & part.constant)
+    return found
+
+
+def _part_variation(graph: Graph, table: Table) -> Variation:
+    schema, row_weight = table.schema, weight_array(table)
     within, total = np.zeros(schema.n_columns), np.zeros(schema.n_columns)
     constant = np.ones(schema.n_columns, dtype=bool)
-    for owners, rows in column_blocks(table, row_weight, reader):
+    for owners, rows in _blocks_of_columns(table, row_weight):
         found = robust_variation(graph, rows, row_weight)
         np.add.at(within, owners, found.along_edges)
         np.add.at(total, owners, found.total)
@@ -68,12 +79,20 @@ def column_variation(table: Table, graph: Graph, reader: str) -> Variation:
 
 def column_blocks(table: Table, weight: Floats | None, reader: str) -> Iterator[tuple[NDArray[np.intp], Floats]]:
     """Yield blocks of mean-imputed columns, each with the columns of the table that they belong to."""
-    schema = table.schema
-    n_missing = schema.n_missing
+    _warn_of_missing_values(table, reader)
+    yield from _blocks_of_columns(table, weight)
+
+
+def _warn_of_missing_values(table: Table, reader: str) -> None:
+    n_missing = table.schema.n_missing
     if n_missing:
         values = "missing value counts" if n_missing == 1 else "missing values count"
         text = f"{reader}: {n_missing:,} {values} as the mean of the column."
         warn_user([ImputationNote(text, _READERS[reader])])
+
+
+def _blocks_of_columns(table: Table, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+    schema, n_missing = table.schema, table.schema.n_missing
     blocks = list(table.blocks())
     if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:
         yield np.array(schema.numeric, dtype=np.intp), blocks[0].matrix(schema.numeric)

@@ -123,6 +123,24 @@ def _apply_to_rows(task: tuple[Shared, int, int]) -> Any:
     return function(Block(range(start, stop), values, None, None))
 
 
+def map_columns_on_workers(
+    workers: Workers, blocks: Iterator[Block], function: Callable[[Sequence[Block]], Output]
+) -> Iterator[Output]:
+    """Yield what a function of blocks returns for groups of their columns."""
+    stored = [_with_stored_rows(workers, block) for block in blocks]
+    columns, n_rows = list(stored[0].values), stored[-1].rows.stop
+    size = max(1, min(_COLUMN_TASK_VALUES // n_rows, -(-len(columns) // (2 * workers.n_workers))))
+    shared = workers.share((function, stored))
+    tasks = ((shared, columns[start:stop]) for start, stop in block_ranges(len(columns), size))
+    yield from workers.map(_apply_to_some_columns, tasks, "Reading columns")
+
+
+def _apply_to_some_columns(task: tuple[Shared, list[int]]) -> Any:
+    shared, columns = task
+    function, blocks = shared.value
+    return function(list(_read_rows([block.select_columns(columns) for block in blocks], 0, blocks[-1].rows.stop)))
+
+
 def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_rows: int) -> WholeColumns:
     total = statistic.for_columns(statistic.columns)
     total.n_samples = n_rows
