@@ -344,7 +344,9 @@ def test_laplacian_scores_and_redundant_columns_of_a_file_are_those_of_the_table
 def test_the_nested_score_of_a_selection_in_a_file_is_that_in_memory(both):
     ranking = RankSelector(InformationGain(), n_features=2)
     (expected, table), _ = both
-    reports = [selection_report(ranking, given, n_splits=3, n_permutations=0, random_state=0) for given in (table, expected)]
+    reports = [
+        selection_report(ranking, given, n_splits=3, n_permutations=0, random_state=0) for given in (table, expected)
+    ]
     assert reports[0].to_dict() == reports[1].to_dict()
 
 

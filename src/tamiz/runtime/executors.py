@@ -64,6 +64,10 @@ class WorkerProcesses(Executor):
         """Run a function of a module in a worker."""
         return self._threads.submit(self._run, partial(fn, *args, **kwargs))
 
+    def process_ids(self) -> list[int]:
+        """Return the ids of the processes that run."""
+        return [worker.pid for worker in self._started if worker.is_alive]
+
     def _run(self, call: Callable[[], Output]) -> Output:
         worker: WorkerProcess | None = getattr(self._own, "worker", None)
         if worker is None or not worker.is_alive:

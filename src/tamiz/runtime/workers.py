@@ -55,6 +55,11 @@ class WorkerProcess:
         )
 
     @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         """Whether the process runs."""
         return self._process.poll() is None
