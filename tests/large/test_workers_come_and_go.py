@@ -87,9 +87,12 @@ def test_a_worker_of_ray_is_killed(folder, expected):
         executor = RayExecutor()
         table = open_table(folder, "y", executor=executor)
 
+        def own_process():
+            return os.getpid()
+
         def kill_one():
             time.sleep(0.3)
-            os.kill(executor.submit(os.getpid).result(), signal.SIGKILL)
+            os.kill(executor.submit(own_process).result(), signal.SIGKILL)
 
         for scores in rank_while(table, kill_one):
             np.testing.assert_array_equal(scores, expected)
