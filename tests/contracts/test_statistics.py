@@ -6,9 +6,9 @@ import pytest
 import tamiz.criteria
 import tamiz.reduction
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Block, Statistic
+from tamiz.statistics.base import Block, Statistic, is_missing
 from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, LevelCounts
-from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
+from tamiz.statistics.cross_products import CommonRows, LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
@@ -55,6 +55,7 @@ MAKERS = {
         lambda s: [s.codes, s.weight],
         True,
     ),
+    CommonRows: ([lambda: CommonRows((0, 2, 3)), lambda: CommonRows((2, 3))], lambda s: [s.counts], True),
     CutPoints: (
         [
             lambda: CutPoints((0, 1), MDL(), N_CLASSES),
@@ -215,7 +216,9 @@ def test_parts_that_one_statistic_takes_in_one_after_another_are_the_whole(cls, 
         assert_counted_alike(one, make().update(block), exact=MAKERS[cls][2])
 
 
-@pytest.mark.parametrize(("cls", "make"), [case for case in CASES if not case.id.startswith("CodedRows")])
+@pytest.mark.parametrize(
+    ("cls", "make"), [case for case in CASES if not case.id.startswith(("CodedRows", "CommonRows"))]
+)
 def test_integer_weights_are_repeated_rows(cls, make):
     for seed in range(12):
         block = make_block(seed, weighted=True)
@@ -225,6 +228,12 @@ def test_integer_weights_are_repeated_rows(cls, make):
                 np.testing.assert_array_equal(a, b)
             else:
                 np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-11)
+
+
+def test_common_rows_are_counted_without_their_weights():
+    block = make_block(0, weighted=True)
+    present = np.array([~is_missing(block.values[j]) for j in (0, 2, 3)], dtype=int)
+    np.testing.assert_array_equal(CommonRows((0, 2, 3)).update(block).counts, present @ present.T)
 
 
 def test_coded_rows_keep_each_row_once_with_its_weight():

@@ -22,10 +22,15 @@ def split_classes(values, labels, ends, class_values):
             ends[c] += 1
 
 
-@jit(void(ro(float64), ro(int64), ro(int64), rw(float64), rw(int32)))
-def merge_classes(class_values, starts, ends, values, labels):
-    """Merge the sorted parts [starts[c], ends[c]) of all classes into ascending values with labels; equal values by class."""
+@jit(int64(ro(float64), ro(int64), ro(int64), rw(float64), rw(int32), rw(float64)))
+def merge_classes(class_values, starts, ends, values, labels, counts):
+    """Merge the sorted parts [starts[c], ends[c]) of all classes, and return the number of different pairs of value and label.
+
+    The pairs ascend, equal values by class, each with the number of its rows. Measured values repeat, so what follows is short.
+    """
     n = 0
+    n_rows = 0
+    m = 0
     at = np.empty(starts.shape[0], np.int64)
     which = np.empty(starts.shape[0], np.int32)
     heads = np.empty(starts.shape[0])
@@ -33,13 +38,17 @@ def merge_classes(class_values, starts, ends, values, labels):
         if starts[c] < ends[c]:
             at[n], which[n], heads[n] = starts[c], c, class_values[starts[c]]
             n += 1
-    for r in range(values.shape[0]):
+            n_rows += ends[c] - starts[c]
+    for _ in range(n_rows):
         least = 0
         for i in range(1, n):
             if heads[i] < heads[least]:
                 least = i
-        values[r] = heads[least]
-        labels[r] = which[least]
+        if m > 0 and labels[m - 1] == which[least] and values[m - 1] == heads[least]:
+            counts[m - 1] += 1.0
+        else:
+            values[m], labels[m], counts[m] = heads[least], which[least], 1.0
+            m += 1
         at[least] += 1
         if at[least] < ends[which[least]]:
             heads[least] = class_values[at[least]]
@@ -47,6 +56,7 @@ def merge_classes(class_values, starts, ends, values, labels):
             n -= 1
             for i in range(least, n):
                 at[i], which[i], heads[i] = at[i + 1], which[i + 1], heads[i + 1]
+    return m
 
 
 @jit(float64(float64, ro(float64)))

@@ -30,7 +30,10 @@ _CHUNK_ROWS = 2**16
 
 @dataclass(frozen=True)
 class SortedColumn:
-    """The values of one column that are not missing, in ascending order, with the class and weight of each."""
+    """The values of one column that are not missing, in ascending order, with the class and weight of each.
+
+    Rows of equal value and class may be one entry with the sum of their weights.
+    """
 
     values: Floats
     labels: Codes
@@ -213,7 +216,7 @@ class CutPoints(WholeColumns):
         sorter = (
             _ArgsortSorter(self._y, weight)
             if self._weights or self.n_classes > _MAX_MERGED_CLASSES
-            else _ClassMergeSorter(self._y, weight, self.n_classes)
+            else _ClassMergeSorter(self._y, self.n_classes)
         )
 
         def cut(_: int, pieces: list[NDArray[Any]]) -> Floats:
@@ -234,28 +237,28 @@ def n_log_n_table(size: int) -> Floats:
 class _ClassMergeSorter:
     """Sorts a column class by class and merges the classes, for rows of equal weight."""
 
-    row_bytes = 20
+    row_bytes = 28
 
-    def __init__(self, labels: list[Codes], weight: Floats, n_classes: int) -> None:
+    def __init__(self, labels: list[Codes], n_classes: int) -> None:
         self._labels = labels
-        self._weight = weight
         sizes = sum((np.bincount(part, minlength=n_classes) for part in labels), np.zeros(n_classes, dtype=np.int64))
         self._starts = np.cumsum(sizes) - sizes
-        n = len(weight)
-        self._buffers = parallel.BufferPool(lambda: (np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)))
+        n = int(sizes.sum())
+        self._buffers = parallel.BufferPool(
+            lambda: (np.empty(n), np.empty(n), np.empty(n, dtype=np.int32), np.empty(n))
+        )
 
     @contextmanager
     def sorted_column(self, pieces: list[NDArray[Any]]) -> Iterator[tuple[Floats, Codes, Floats]]:
-        """Yield the values of a column that are not missing, ascending, with the class and weight of each."""
-        with self._buffers.acquire() as (parts, values, labels):
+        """Yield the values of a column that are not missing, ascending, with the class and weight of each; equal rows are one."""
+        with self._buffers.acquire() as (parts, values, labels, counts):
             ends = self._starts.copy()
             for piece, classes in zip(pieces, self._labels, strict=True):
                 split_classes(np.ascontiguousarray(piece, dtype=np.float64), classes, ends, parts)
             for start, end in zip(self._starts, ends, strict=True):
                 parts[start:end].sort()
-            n = int((ends - self._starts).sum())
-            merge_classes(parts, self._starts, ends, values[:n], labels[:n])
-            yield values[:n], labels[:n], self._weight[:n]
+            n = merge_classes(parts, self._starts, ends, values, labels, counts)
+            yield values[:n], labels[:n], counts[:n]
 
 
 class _ArgsortSorter:

@@ -32,8 +32,8 @@ GROUP_PIECES = 2**5
 MIN_WORKER_VALUES = 2**22
 # Targets and weights of more rows are sent in files.
 _MAX_SENT_ROWS = 2**12
-# Values of the columns of a task that reads whole columns, one after the other, and bytes of the coded columns of a task.
-_COLUMN_TASK_VALUES, _PAIR_TASK_BYTES = 2**26, 2**28
+# Bytes of the coded columns of a task.
+_PAIR_TASK_BYTES = 2**28
 
 
 def useful_workers(workers: Workers | None, n_values: int) -> Workers | None:
@@ -128,11 +128,16 @@ def map_columns_on_workers(
 ) -> Iterator[Output]:
     """Yield what a function of blocks returns for groups of their columns."""
     stored = [_with_stored_rows(workers, block) for block in blocks]
-    columns, n_rows = list(stored[0].values), stored[-1].rows.stop
-    size = max(1, min(_COLUMN_TASK_VALUES // n_rows, -(-len(columns) // (2 * workers.n_workers))))
+    columns = list(stored[0].values)
+    size = _n_task_columns(workers, len(columns))
     shared = workers.share((function, stored))
     tasks = ((shared, columns[start:stop]) for start, stop in block_ranges(len(columns), size))
     yield from workers.map(_apply_to_some_columns, tasks, "Reading columns")
+
+
+def _n_task_columns(workers: Workers, n_columns: int) -> int:
+    """Return the columns of a task: several, because it reads the target once; few enough that all workers end at the same time."""
+    return max(1, -(-n_columns // (4 * workers.n_workers)))
 
 
 def _apply_to_some_columns(task: tuple[Shared, list[int]]) -> Any:
@@ -144,7 +149,7 @@ def _apply_to_some_columns(task: tuple[Shared, list[int]]) -> Any:
 def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_rows: int) -> WholeColumns:
     total = statistic.for_columns(statistic.columns)
     total.n_samples = n_rows
-    size = max(1, min(_COLUMN_TASK_VALUES // n_rows, -(-len(statistic.columns) // (2 * workers.n_workers))))
+    size = _n_task_columns(workers, len(statistic.columns))
     work = workers.share(statistic.empty())
     tasks = (
         (work, blocks, statistic.columns[start:stop]) for start, stop in block_ranges(len(statistic.columns), size)
