@@ -73,6 +73,9 @@ def _copy_pipe(pipe: BinaryIO, name: str, context: click.Context) -> Path:
     return path
 
 
+# Rows of a file in a folder of Parquet files.
+_PART_ROWS = 2**20
+
 # Text that a spreadsheet runs as a formula, except numbers.
 _FORMULA_PATTERN, _NUMBER_PATTERN = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
 
@@ -104,13 +107,16 @@ def _check_output_path(output: Path) -> None:
 
 
 def check_table_output(output: Path | None, description: str) -> None:
-    """Raise a usage error for standard output, the default of `description`, and for file names with an unknown extension."""
+    """Raise a usage error for standard output, the default of `description`, and for file names with an unknown extension.
+
+    A name without an extension is a folder of Parquet files.
+    """
     if output is None:
         return
     if output == STDOUT:
         raise click.UsageError(f"{description} are written to standard output by default; name a file with --output.")
     ending = _suffix(output)
-    if ending not in _WRITERS:
+    if ending and ending not in _WRITERS:
         raise click.UsageError(
             f"{output.name}: the extension of a table must be one of {', '.join(_WRITERS)}"
             f"{suggestion(ending, _WRITERS)}."
@@ -119,9 +125,22 @@ def check_table_output(output: Path | None, description: str) -> None:
 
 def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
     """Write a table atomically in the format of the file name's extension; `escape` applies `escape_formulas` to text formats."""
+    if not _suffix(output):
+        _write_folder(table, output)
+        return
     writer = _WRITERS[_suffix(output)]
     with atomic_path(output) as temporary:
         writer(escape_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(temporary))
+
+
+def _write_folder(table: pa.Table, output: Path) -> None:
+    """Write a new folder of Parquet files."""
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as temporary:
+        parts = Path(temporary) / output.name
+        parts.mkdir()
+        for k, start in enumerate(range(0, max(len(table), 1), _PART_ROWS)):
+            _write_parquet(table.slice(start, _PART_ROWS), str(parts / f"part-{k:05d}.parquet"))
+        parts.rename(output)
 
 
 def escape_formulas(table: pa.Table) -> pa.Table:

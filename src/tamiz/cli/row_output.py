@@ -31,7 +31,8 @@ rows_option = click.option(
     "--output",
     type=FILE,
     metavar="FILE",
-    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension.  [default: standard output]",
+    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or without one to a new folder of Parquet "
+    "files.  [default: standard output]",
 )
 
 escape_option = click.option(
