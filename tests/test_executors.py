@@ -30,6 +30,7 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import executors
 from tamiz.runtime.executors import Workers, open_executor
 from tamiz.table import parquet, worker_tasks
+from tamiz.table.views import target_array, with_target
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -209,6 +210,18 @@ def test_files_of_the_workers_are_deleted_with_the_table(folder, processes, monk
     with pytest.raises(DataError, match="no column 'z'"):
         open_table(folder, "z", executor=processes)
     assert not list(temporary.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_target_that_is_changed_in_place_is_sent_again(folder, processes, monkeypatch):
+    monkeypatch.setattr(worker_tasks, "MIN_WORKER_VALUES", 0)
+    monkeypatch.setattr(worker_tasks, "_MAX_SENT_ROWS", 0)
+    table, in_memory = open_table(folder, "y", executor=processes), open_table(folder, "y")
+    y = target_array(table).copy()
+    for _ in range(3):
+        scores = [RankSelector(FisherScore()).fit(with_target(one, y)).scores_ for one in (table, in_memory)]
+        np.testing.assert_array_equal(*scores)
+        y[:] = np.random.default_rng(int(y.sum())).permutation(y)
 
 
 def test_columns_lie_beside_the_table_if_workers_have_other_temporary_files(folder, processes, monkeypatch):

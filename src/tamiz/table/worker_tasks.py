@@ -7,6 +7,7 @@ statistics of whole columns are computed column by column; coded rows stay in a 
 from __future__ import annotations
 
 import weakref
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -281,14 +282,17 @@ def _stored_weight(workers: Workers, blocks: Sequence[Block]) -> Any:
     return _store_once(workers, np.concatenate([np.asarray(block.weight) for block in blocks]))
 
 
-# The files of arrays that were stored, by the address and size of the arrays; a file is deleted with its array.
-_stored: dict[tuple[int, int, str], FileColumn] = {}
+# The files of arrays that were stored, by what identifies the arrays; a file is deleted with its array.
+_stored: dict[tuple[Any, ...], FileColumn] = {}
 
 
 def _store_once(workers: Workers, values: Any) -> Any:
     if not isinstance(values, np.ndarray) or len(values) <= _MAX_SENT_ROWS:
         return values
-    key = values.__array_interface__["data"][0], values.nbytes, str(workers.folder)
+    # An array that can be written to may have other values the next time.
+    values = np.ascontiguousarray(values)
+    content = zlib.crc32(values.data) if values.flags.writeable else 0
+    key = values.__array_interface__["data"][0], values.nbytes, values.dtype.str, content, str(workers.folder)
     if key not in _stored:
         path = workers.folder / f"rows-{uuid4().hex}"
         _stored[key] = ColumnFile(path).store(values)
@@ -299,6 +303,6 @@ def _store_once(workers: Workers, values: Any) -> Any:
     return _stored[key]
 
 
-def _forget(key: tuple[int, int, str], path: Path) -> None:
+def _forget(key: tuple[Any, ...], path: Path) -> None:
     _stored.pop(key, None)
     path.unlink(missing_ok=True)
