@@ -110,7 +110,7 @@ def cut_points(
     >>> cut_points([1.0, 2.0, 3.0, 5.0], discretization=EqualWidth(2))
     {'x0': array([3.])}
     """
-    table = as_table(X if isinstance(X, Table) or is_frame(X) else _as_table(X), y, sample_weight)
+    table = as_table(X if isinstance(X, Table) or is_frame(X) else _with_columns(X), y, sample_weight)
     rule = MDL() if discretization is None else discretization
     # The constructor checks the rule, and that there are classes where it needs them.
     ColumnCoder(rule, table.schema, with_target=False, caller="cut_points")
@@ -119,7 +119,7 @@ def cut_points(
     return {table.schema.columns[j].name: values for j, values in edges.items()}
 
 
-def _as_table(X: Any) -> Any:
+def _with_columns(X: Any) -> Any:
     """Return a single column as a table with one column, anything else unchanged."""
     series = nw.from_native(X, pass_through=True, allow_series=True)
     if isinstance(series, nw.Series):

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -24,9 +24,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from tamiz.runtime.memory import format_bytes, free_memory
-
-if TYPE_CHECKING:
-    from tamiz.table.base import Table
 
 # A table that needs more than this share of the free memory is stored on disk.
 MAX_MEMORY_SHARE = 0.25
@@ -74,7 +71,7 @@ class ColumnStore:
                 f"{format_bytes(free)} are free. Set TMPDIR to a folder on a larger disk."
             )
 
-    def delete_with(self, table: Table) -> None:
+    def delete_with(self, table: object) -> None:
         """Delete the folder when the table is garbage-collected."""
         weakref.finalize(table, shutil.rmtree, self.folder, ignore_errors=True)
 
