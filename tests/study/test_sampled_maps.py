@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from tamiz import open_table, study
+from tamiz._study import maps
 from tamiz._study.maps import fit_map, resolve_maps
 from tamiz.criteria import Variance
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.reduction import MDS
+from tamiz.reduction import MDS, PCA
 from tamiz.runtime.user_warnings import capture_warnings
 
 
@@ -23,6 +24,16 @@ def test_excluded_columns_of_a_table_are_not_reported_again_for_its_sample():
         mapped = fit_map(MDS(), opened, np.arange(10), 30, 0)
     assert mapped.n_fitted == 30
     assert not [sentence for sentence in told if "no part" in sentence]
+
+
+def test_of_a_map_of_very_many_rows_a_sample_is_embedded_at_the_same_places(monkeypatch):
+    table = open_table(np.random.default_rng(0).normal(size=(500, 4)))
+    whole = fit_map(PCA(2), table, np.arange(0, 500, 10), None, 0)
+    monkeypatch.setattr(maps, "_MAX_EMBEDDED_VALUES", 400)
+    part = fit_map(PCA(2), table, np.arange(0, 500, 10), None, 0)
+    assert (len(part.embedding), part.n_fitted, part.sampling_notes()) == (200, 500, [])
+    shown = np.arange(0, 500, 10)
+    np.testing.assert_array_equal(part.embedding_of(shown), whole.embedding_of(shown))
 
 
 @pytest.mark.parametrize("n_rows", [5, 60, 91])

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # A map of quadratic cost is fitted on at least so many rows, whatever the budget.
 _MIN_FITTED_ROWS = 200
+# Of a map of more coordinates of all rows, a study computes those of a sample.
+_MAX_EMBEDDED_VALUES = 2**25
 # Dissimilarities that a study can compute from the columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
@@ -191,9 +193,10 @@ class StudyMap:
 
     def sampling_notes(self) -> list[str]:
         """Return a note on the sample that the map was fitted on, none if it was fitted on all rows."""
-        if self.rows is None:
+        n = self.table.schema.n_rows
+        if self.rows is None or self.n_fitted == n:
             return []
-        n, n_mapped = self.table.schema.n_rows, len(self.rows) - self.n_fitted
+        n_mapped = len(self.rows) - self.n_fitted
         sentence = f"Fitted on {self.n_fitted:,} of the {n:,} rows, drawn at random"
         others = (
             "the other row that is shown was" if n_mapped == 1 else f"the other {n_mapped:,} rows that are shown were"
@@ -232,7 +235,12 @@ def fit_map(
         size = max(budget.scale_quadratic(size, size), _MIN_FITTED_ROWS) if max_rows is None else max_rows
     if size is None or n <= size:
         reducer.fit(table)
-        return StudyMap(reducer, table, None, reducer.embedding_, n)
+        size = _MAX_EMBEDDED_VALUES // len(reducer.get_feature_names_out())
+        if n <= size or not len(shown_rows):
+            return StudyMap(reducer, table, None, reducer.embedding_, n)
+        rows = sample_including(shown_rows, n, max(size, len(shown_rows)), np.random.default_rng(seed))
+        with capture_warnings():
+            return StudyMap(reducer, table, rows, reducer.transform(select_rows(table, rows)), n)
     rows = sample_including(shown_rows, n, size, np.random.default_rng(seed))
     if builder is not None:
         reducer.set_params(graph=limit_neighbors(builder, size))
