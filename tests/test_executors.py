@@ -107,10 +107,10 @@ def test_a_task_has_one_thread_and_its_warnings_are_issued_here(workers):
 
 
 def test_what_tasks_share_is_in_a_file(workers):
-    shared = workers.share(np.zeros(10**6))
-    workers.moved.sent = 0
-    assert list(workers.map(size_of_shared, [(shared, 1), (shared, 2)], "Testing")) == [10**6 + 1, 10**6 + 2]
+    with workers.share(np.zeros(10**6)) as shared:
+        assert list(workers.map(size_of_shared, [(shared, 1), (shared, 2)], "Testing")) == [10**6 + 1, 10**6 + 2]
     assert workers.moved.sent < 1000
+    assert not list(workers.folder.iterdir())
 
 
 def test_a_pool_that_does_not_replace_lost_workers_is_named_as_the_cause(tmp_path):

@@ -145,11 +145,15 @@ class Workers:
         """The number of tasks that the executor runs at the same time, as far as it states it."""
         return count_workers(self.executor)
 
-    def share(self, value: Any) -> Shared:
-        """Write a value that several tasks need into the folder."""
+    @contextmanager
+    def share(self, value: Any) -> Iterator[Shared]:
+        """Write a value that several tasks need into the folder, and delete it after them."""
         path = self.folder / f"shared-{uuid4().hex}"
         path.write_bytes(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
-        return Shared(str(path))
+        try:
+            yield Shared(str(path))
+        finally:
+            path.unlink(missing_ok=True)
 
     def map(self, function: Callable[[Item], Output], tasks: Iterable[Item], label: str) -> Iterator[Output]:
         """Yield `function(task)` for every task, in their order; `label` is what is done, for messages.

@@ -381,11 +381,11 @@ def _encode_features(
         return
     if encoder.rows is not None:
         encoder = replace(encoder, rows=encoder.store_column(encoder.rows))
-    shared = workers.share(encoder)
     size = max(1, min(_WORKER_TASK_VALUES // n_rows, -(-len(features) // workers.n_workers)))
-    tasks = ((shared, features[start:stop]) for start, stop in parallel.block_ranges(len(features), size))
-    for group in workers.map(_encode_group, tasks, "Reading columns"):
-        yield from group
+    with workers.share(encoder) as shared:
+        tasks = ((shared, features[start:stop]) for start, stop in parallel.block_ranges(len(features), size))
+        for group in workers.map(_encode_group, tasks, "Reading columns"):
+            yield from group
 
 
 def check_names(names: Sequence[str], options: OpenOptions) -> None:

@@ -23,7 +23,7 @@ from tamiz.runtime.parallel import block_ranges
 from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import CodedRows
 from tamiz.statistics.whole_columns import WholeColumns
-from tamiz.table.column_storage import ColumnFile, FileColumn
+from tamiz.table.column_storage import ColumnFile, FileColumn, LazyColumn
 
 Output = TypeVar("Output")
 
@@ -42,6 +42,11 @@ def useful_workers(workers: Workers | None, n_values: int) -> Workers | None:
     return workers if n_values >= MIN_WORKER_VALUES else None
 
 
+def are_stored(blocks: Sequence[Block]) -> bool:
+    """Return whether all columns of blocks are in files, from which workers can read them."""
+    return all(isinstance(values, LazyColumn) for block in blocks for values in block.values.values())
+
+
 def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
     """Add statistics of further rows to those of the rows before them, of which there may be none."""
     for total, other in zip(totals, others, strict=True) if totals else ():
@@ -49,36 +54,45 @@ def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
     return totals or others
 
 
-def fill_on_workers(workers: Workers, wanted: Sequence[Any], blocks: Iterator[Block], size: int) -> list[Any]:
+def fill_on_workers(workers: Workers, wanted: Sequence[Any], blocks: Sequence[Block], size: int) -> list[Any]:
     """Return statistics filled with the rows of blocks, where `size` is the number of rows of a piece."""
     stored = [_with_stored_rows(workers, block) for block in blocks]
-    n_rows = stored[-1].rows.stop if stored else 0
-    shared = workers.share(stored)
-    codes = {
-        k: _StoredCodes.allocate(workers.folder, one, n_rows)
-        for k, one in enumerate(wanted)
-        if isinstance(one, CodedRows)
-    }
-    counted = [k for k, one in enumerate(wanted) if k not in codes and not isinstance(one, WholeColumns)]
-    totals: dict[int, Any] = {}
-    if counted or codes:
-        work = workers.share(([wanted[k] for k in counted], [(wanted[k], file) for k, file in codes.items()], size))
-        merged: list[Any] = []
-        tasks = ((work, shared, *rows) for rows in block_ranges(n_rows, size * GROUP_PIECES))
+    n_rows = stored[-1].rows.stop
+    filled: dict[int, Any] = {}
+    counted = [k for k, one in enumerate(wanted) if not isinstance(one, CodedRows | WholeColumns)]
+    coded = [k for k, one in enumerate(wanted) if isinstance(one, CodedRows)]
+    with workers.share(stored) as shared:
+        if counted or coded:
+            files = [_StoredCodes.allocate(workers.folder, wanted[k], n_rows) for k in coded]
+            plan = [wanted[k] for k in counted], [(wanted[k], file) for k, file in zip(coded, files, strict=True)], size
+            filled |= zip(counted, _fill_groups(workers, plan, shared, n_rows), strict=True)
+            filled |= {k: _stored_rows(workers, wanted[k], file, stored) for k, file in zip(coded, files, strict=True)}
+        for k, one in enumerate(wanted):
+            if isinstance(one, WholeColumns):
+                filled[k] = _fill_columns(workers, one, shared, n_rows)
+    return [filled[k] for k in range(len(wanted))]
+
+
+def _fill_groups(workers: Workers, plan: tuple[Any, ...], blocks: Shared, n_rows: int) -> list[Any]:
+    """Return statistics of all rows, after the workers have also written their codes."""
+    size, merged = plan[-1] * GROUP_PIECES, list[Any]()
+    with workers.share(plan) as work:
+        tasks = ((work, blocks, *rows) for rows in block_ranges(n_rows, size))
         for done, filled in enumerate(workers.map(_fill_group, tasks, "Reading rows"), start=1):
             merged = merge_statistics(merged, filled)
-            progress.report_progress("Reading rows", min(done * size * GROUP_PIECES, n_rows), n_rows)
-        totals |= zip(counted, merged, strict=True)
-    for total in totals.values():
+            progress.report_progress("Reading rows", min(done * size, n_rows), n_rows)
+    for total in merged:
         total.finish()
-    for k, file in codes.items():
-        totals[k] = wanted[k].empty()
-        totals[k].codes, totals[k].workers, totals[k].n_samples = file, workers, n_rows
-        totals[k].weight = _stored_weight(workers, stored)
-    for k, one in enumerate(wanted):
-        if isinstance(one, WholeColumns):
-            totals[k] = _fill_columns(workers, one, shared, n_rows)
-    return [totals[k] for k in range(len(wanted))]
+    return merged
+
+
+def _stored_rows(workers: Workers, wanted: CodedRows, file: _StoredCodes, blocks: Sequence[Block]) -> CodedRows:
+    """Return coded rows that are in a file, which is deleted with them."""
+    made = wanted.empty()
+    made.codes, made.workers, made.n_samples = file, workers, file.shape[1]
+    made.weight = _stored_weight(workers, blocks)
+    weakref.finalize(made, Path(file.path).unlink, missing_ok=True)
+    return made
 
 
 def _fill_group(task: tuple[Shared, Shared, int, int]) -> list[Any]:
@@ -112,8 +126,8 @@ def map_blocks_on_workers(
 ) -> Iterator[Output]:
     """Yield what a function of a block returns for ranges of rows, without targets and weights."""
     stored = [Block(block.rows, dict(block.values.items()), None, None) for block in blocks]
-    shared = workers.share((function, stored))
-    yield from workers.map(_apply_to_rows, ((shared, *rows) for rows in ranges), "Reading rows")
+    with workers.share((function, stored)) as shared:
+        yield from workers.map(_apply_to_rows, ((shared, *rows) for rows in ranges), "Reading rows")
 
 
 def _apply_to_rows(task: tuple[Shared, int, int]) -> Any:
@@ -131,9 +145,9 @@ def map_columns_on_workers(
     stored = [_with_stored_rows(workers, block) for block in blocks]
     columns = list(stored[0].values)
     size = _n_task_columns(workers, len(columns))
-    shared = workers.share((function, stored))
-    tasks = ((shared, columns[start:stop]) for start, stop in block_ranges(len(columns), size))
-    yield from workers.map(_apply_to_some_columns, tasks, "Reading columns")
+    with workers.share((function, stored)) as shared:
+        tasks = ((shared, columns[start:stop]) for start, stop in block_ranges(len(columns), size))
+        yield from workers.map(_apply_to_some_columns, tasks, "Reading columns")
 
 
 def _n_task_columns(workers: Workers, n_columns: int) -> int:
@@ -151,13 +165,12 @@ def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_r
     total = statistic.for_columns(statistic.columns)
     total.n_samples = n_rows
     size = _n_task_columns(workers, len(statistic.columns))
-    work = workers.share(statistic.empty())
-    tasks = (
-        (work, blocks, statistic.columns[start:stop]) for start, stop in block_ranges(len(statistic.columns), size)
-    )
-    for results in workers.map(_fill_whole_columns, tasks, "Reading columns"):
-        total.results |= results
-        progress.report_progress("Reading columns", len(total.results), len(statistic.columns))
+    ranges = block_ranges(len(statistic.columns), size)
+    with workers.share(statistic.empty()) as work:
+        tasks = ((work, blocks, statistic.columns[start:stop]) for start, stop in ranges)
+        for results in workers.map(_fill_whole_columns, tasks, "Reading columns"):
+            total.results |= results
+            progress.report_progress("Reading columns", len(total.results), len(statistic.columns))
     return total
 
 
@@ -225,15 +238,14 @@ def map_pairs(
             parts.append([])
             present = {int(first[k]), int(second[k])}
         parts[-1].append(k)
-    shared = rows.workers.share((rows, function, always))
-    out: NDArray[Any] | None = None
-    found = rows.workers.map(
-        _evaluate_pairs, ((shared, first[part], second[part]) for part in parts), "Comparing columns"
-    )
+    if not parts:
+        return function(rows.select(rows.columns[-2:]), first, second)
+    with rows.workers.share((rows, function, always)) as shared:
+        tasks = ((shared, first[part], second[part]) for part in parts)
+        found = list(rows.workers.map(_evaluate_pairs, tasks, "Comparing columns"))
+    out = np.empty((len(order), *found[0].shape[1:]))
     for part, values in zip(parts, found, strict=True):
-        out = np.empty((len(order), *values.shape[1:])) if out is None else out
         out[part] = values
-    assert out is not None
     return out
 
 
@@ -252,9 +264,9 @@ def map_code_columns(
     columns = [column for column in rows.columns if column not in always]
     most = max(1, int(_PAIR_TASK_BYTES // (rows.dtype().itemsize * max(rows.n_samples, 1))) - len(always))
     size = min(most, max(1, -(-len(columns) // (2 * rows.workers.n_workers))))
-    shared = rows.workers.share((rows, function, always))
-    tasks = ((shared, tuple(columns[start:stop])) for start, stop in block_ranges(len(columns), size))
-    return list(rows.workers.map(_evaluate_columns, tasks, "Counting columns"))
+    with rows.workers.share((rows, function, always)) as shared:
+        tasks = ((shared, tuple(columns[start:stop])) for start, stop in block_ranges(len(columns), size))
+        return list(rows.workers.map(_evaluate_columns, tasks, "Counting columns"))
 
 
 def _evaluate_columns(task: tuple[Shared, tuple[int, ...]]) -> NDArray[Any]:
