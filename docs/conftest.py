@@ -8,7 +8,7 @@ collect_ignore_glob = ["*.py", "_build", "examples", "methods"]
 
 LONG_PAGES = (
     *("autoencoder.md", "effect-on-models.md", "honest-numbers.md", "judging-maps.md", "laplacian-eigenmaps.md"),
-    *("locally-linear-embedding.md", "searches.md", "t-sne.md", "umap.md", "wrappers.md"),
+    *("large-tables.md", "locally-linear-embedding.md", "searches.md", "t-sne.md", "umap.md", "wrappers.md"),
 )
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 from tests.worker_functions import (
     die,
     die_once,
@@ -24,11 +25,13 @@ from tests.worker_functions import (
     warn,
 )
 
-from tamiz import RankSelector, open_table
-from tamiz.criteria import FisherScore, InformationGain
+from tamiz import RankSelector, RedundancyFilter, SubsetSelector, open_table
+from tamiz.criteria import CFS, JMI, FisherScore, IndependenceTest, InformationGain
 from tamiz.exceptions import DataError, TamizWarning
+from tamiz.reduction import PCA
 from tamiz.runtime import executors
 from tamiz.runtime.executors import Workers, open_executor
+from tamiz.search import Forward
 from tamiz.table import parquet, worker_tasks
 from tamiz.table.views import target_array, with_target
 
@@ -210,6 +213,30 @@ def test_files_of_the_workers_are_deleted_with_the_table(folder, processes, monk
     with pytest.raises(DataError, match="no column 'z'"):
         open_table(folder, "z", executor=processes)
     assert not list(temporary.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        RankSelector(InformationGain()),
+        RankSelector(IndependenceTest(test="rank")),
+        SubsetSelector(CFS()),
+        SubsetSelector(JMI(), Forward(), n_features=2),
+        RedundancyFilter(),
+        PCA(2),
+    ],
+    ids=str,
+)
+def test_numbers_are_those_of_the_table_in_memory(fitted, folder, processes, monkeypatch):
+    monkeypatch.setattr(worker_tasks, "MIN_WORKER_VALUES", 0)
+    table = open_table(folder, "y", executor=processes)
+    n_opened = table.workers.moved.n_tasks
+    found, expected = (clone(fitted).fit(one) for one in (table, open_table(folder, "y")))
+    for name in ("scores_", "support_", "merit_", "components_", "embedding_"):
+        if hasattr(expected, name):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert table.workers.moved.n_tasks > n_opened
 
 
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

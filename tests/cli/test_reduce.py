@@ -143,16 +143,16 @@ def test_output_is_written_by_its_ending(
     assert [path.name for path in folder.iterdir()] == [name]
 
 
-def test_a_name_without_an_ending_is_a_new_folder_of_parquet_files(
+def test_a_name_with_a_slash_at_its_end_is_a_new_folder_of_parquet_files(
     tamiz: Callable[..., Result], folder: Path, iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_PART_ROWS", 60)
-    assert tamiz("reduce", iris, "-t", "species", "--keep", "species", "-o", "map").exit_code == 0
+    assert tamiz("reduce", iris, "-t", "species", "--keep", "species", "-o", "map/").exit_code == 0
     assert sorted(path.name for path in (folder / "map").iterdir()) == [f"part-0000{k}.parquet" for k in range(3)]
     assert [path.name for path in folder.iterdir()] == ["map"]
     expected = numbers(tamiz("reduce", iris, "-t", "species"))
     np.testing.assert_array_equal(pd.read_parquet(folder / "map")[["pca0", "pca1"]].to_numpy(), expected)
-    done = tamiz("reduce", iris, "-o", "map")
+    done = tamiz("reduce", iris, "-o", "map/")
     assert (done.exit_code, done.stderr) == (1, "tamiz: map is a folder; name a file in it.\n")
 
 

@@ -40,7 +40,9 @@ def scheduler() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
-@pytest.mark.parametrize("command", ["rank", "select", "reduce"])
+@pytest.mark.parametrize(
+    "command", [pytest.param("rank", marks=pytest.mark.slow), "select", pytest.param("reduce", marks=pytest.mark.slow)]
+)
 def test_a_command_prints_the_same_with_workers(tamiz: Callable[..., Result], parts: Path, command: str) -> None:
     done = [tamiz(command, parts, "-t", "y", *workers) for workers in ((), ("--workers", 2))]
     assert [one.exit_code for one in done] == [0, 0]
@@ -48,6 +50,7 @@ def test_a_command_prints_the_same_with_workers(tamiz: Callable[..., Result], pa
     assert done[0].stdout
 
 
+@pytest.mark.slow
 def test_a_study_finds_the_same_with_workers(tamiz: Callable[..., Result], parts: Path, folder: Path) -> None:
     found = []
     for name, workers in (("without", ()), ("with", ("--workers", 2))):

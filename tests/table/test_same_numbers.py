@@ -222,7 +222,7 @@ def dask_cluster():
     params=[
         (large_csv, nullcontext),
         (large_parquet, nullcontext),
-        (large_parquet, two_processes),
+        pytest.param((large_parquet, two_processes), marks=pytest.mark.slow),
         pytest.param((large_parquet, dask_cluster), marks=pytest.mark.slow),
     ],
     ids=["csv", "parquet in 7 pieces", "processes", "dask"],

@@ -55,6 +55,22 @@ class TableFile(click.Path):
             return _copy_pipe(pipe, "stdin" if path.name.isdecimal() else path.stem, ctx)
 
 
+class OutputFolder(type(Path())):  # type: ignore[misc]  # the class of paths depends on the system
+    """A folder of Parquet files to write: its name was given with a slash at the end."""
+
+
+class OutputPath(click.Path):
+    """A file to write, or with a slash at its end a folder of Parquet files."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, as an `OutputFolder` if it ends with a slash."""
+        path = super().convert(value, param, ctx)
+        return OutputFolder(path) if str(value).endswith(("/", os.sep)) else path
+
+
 def _copy_pipe(pipe: BinaryIO, name: str, context: click.Context) -> Path:
     folder = tempfile.TemporaryDirectory(prefix="tamiz-")
     context.call_on_close(folder.cleanup)
@@ -107,16 +123,13 @@ def _check_output_path(output: Path) -> None:
 
 
 def check_table_output(output: Path | None, description: str) -> None:
-    """Raise a usage error for standard output, the default of `description`, and for file names with an unknown extension.
-
-    A name without an extension is a folder of Parquet files.
-    """
+    """Raise a usage error for standard output, the default of `description`, and for file names with an unknown extension."""
     if output is None:
         return
     if output == STDOUT:
         raise click.UsageError(f"{description} are written to standard output by default; name a file with --output.")
     ending = _suffix(output)
-    if ending and ending not in _WRITERS:
+    if ending not in _WRITERS and not isinstance(output, OutputFolder):
         raise click.UsageError(
             f"{output.name}: the extension of a table must be one of {', '.join(_WRITERS)}"
             f"{suggestion(ending, _WRITERS)}."
@@ -125,7 +138,7 @@ def check_table_output(output: Path | None, description: str) -> None:
 
 def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
     """Write a table atomically in the format of the file name's extension; `escape` applies `escape_formulas` to text formats."""
-    if not _suffix(output):
+    if isinstance(output, OutputFolder):
         _write_folder(table, output)
         return
     writer = _WRITERS[_suffix(output)]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.files import escape_formulas, prepare_for_text, write_table
-from tamiz.cli.options import FILE
+from tamiz.cli.files import OutputPath, escape_formulas, prepare_for_text, write_table
 from tamiz.cli.terminal import Messenger, show_rows
 from tamiz.runtime.registry import suggestion
 
@@ -29,10 +28,10 @@ keep_option = click.option(
 rows_option = click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=OutputPath(),
     metavar="FILE",
-    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or without one to a new folder of Parquet "
-    "files.  [default: standard output]",
+    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or to a new folder of Parquet files if it ends "
+    "with a slash.  [default: standard output]",
 )
 
 escape_option = click.option(
