@@ -34,15 +34,14 @@ chromium:
 # One worker more than there are cores: the tests of the page mostly wait for the browser.
 WORKERS ?= $(shell expr $$(nproc) + 1)
 
-# The browser is installed beside the packages. Kernels are compiled once, before anything is timed or run in parallel; types are
-# checked meanwhile.
+# The browser is installed beside the packages. Kernels are compiled once, before anything is timed or run in parallel; names,
+# imports and types are checked meanwhile.
 test:
 	$(MAKE) --jobs=2 $(VENV)/dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/lint-imports
-	$(BIN)/python tools/language.py
-	$(BIN)/mypy & types=$$!; $(BIN)/python -m tamiz.kernels && wait $$types
+	($(BIN)/lint-imports && $(BIN)/python tools/language.py && $(BIN)/mypy) & checks=$$!; \
+	  $(BIN)/python -m tamiz.kernels && wait $$checks
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 slow: test $(VENV)/docs
