@@ -176,6 +176,7 @@ def test_a_note_on_missing_values_of_a_selector_has_a_code():
     assert any(one.message.args[0].columns == ("gone",) for one in caught)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_a_muted_code_is_in_no_section_report_or_command(sorted_table, tmp_path):
     table = pd.read_csv(sorted_table)

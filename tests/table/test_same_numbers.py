@@ -318,7 +318,10 @@ def test_pca_of_a_file_is_that_of_the_table_in_memory(both):
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 @pytest.mark.parametrize(
     "merit",
-    [entry.load()() for entry in criteria.registry.of_kind("merit") if entry.name != "cross_validated"],
+    [
+        pytest.param(entry.load()(), marks=() if entry.name == "cfs" else pytest.mark.slow)
+        for entry in criteria.registry.of_kind("merit")
+    ],
     ids=lambda merit: type(merit).__name__,
 )
 def test_a_choice_of_columns_from_a_file_is_that_from_memory(both, merit):
@@ -329,6 +332,7 @@ def test_a_choice_of_columns_from_a_file_is_that_from_memory(both, merit):
         assert chosen[0].get_support().tolist() == chosen[1].get_support().tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_laplacian_scores_and_redundant_columns_of_a_file_are_those_of_the_table_in_memory(both):
     for expected, table in both:
@@ -340,6 +344,7 @@ def test_laplacian_scores_and_redundant_columns_of_a_file_are_those_of_the_table
             assert kept[0].tolist() == kept[1].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_the_nested_score_of_a_selection_in_a_file_is_that_in_memory(both):
     ranking = RankSelector(InformationGain(), n_features=2)
