@@ -142,8 +142,14 @@ class Workers:
 
     @property
     def n_workers(self) -> int:
-        """The number of tasks that the executor runs at the same time, as far as it states it."""
-        return count_workers(self.executor)
+        """The number of tasks that the executor runs at the same time; 32 if it does not state it."""
+        stated = getattr(self.executor, "_max_workers", None)
+        if isinstance(stated, int):
+            return max(1, stated)
+        client = getattr(self.executor, "_client", None)
+        with suppress(Exception):
+            return max(1, sum(client.nthreads().values()))  # type: ignore[union-attr]  # of Dask, or an error
+        return _UNKNOWN_WORKERS
 
     @contextmanager
     def share(self, value: Any) -> Iterator[Shared]:
@@ -258,17 +264,6 @@ class _Attempts:
 def _describe(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
-
-
-def count_workers(executor: Executor) -> int:
-    """Return the number of tasks that an executor runs at the same time; 32 if it does not state it."""
-    stated = getattr(executor, "_max_workers", None)
-    if isinstance(stated, int):
-        return max(1, stated)
-    client = getattr(executor, "_client", None)
-    with suppress(Exception):
-        return max(1, sum(client.nthreads().values()))  # type: ignore[union-attr]  # of Dask, or an error
-    return _UNKNOWN_WORKERS
 
 
 def run_task(envelope: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory_gate import MemoryGate
 from tamiz.statistics.base import Block, Floats, Statistic
-
-Result = TypeVar("Result")
 
 # Values of the columns that one task reads.
 _TASK_VALUES = 2**14
@@ -80,7 +78,7 @@ class WholeColumns(Statistic):
         return np.concatenate(self._weights) if self._weights else np.ones(self.n_samples)
 
     def _map_columns(
-        self, function: Callable[[int, list[NDArray[Any]]], Result], verb: str, row_bytes: int, memory_hint: str
+        self, function: Callable[[int, list[NDArray[Any]]], Any], verb: str, row_bytes: int, memory_hint: str
     ) -> None:
         """Store `function(column, its pieces)` for every column, and release the rows.
 
@@ -96,7 +94,7 @@ class WholeColumns(Statistic):
         """
         n, gate = self.n_samples, MemoryGate()
 
-        def compute(column: int) -> Result:
+        def compute(column: int) -> Any:
             with gate.reserve(row_bytes * n, f"{verb} a column of {n:,} rows", memory_hint):
                 return function(column, self._values.pop(column))
 

@@ -18,7 +18,7 @@ from tamiz.runtime.executors import Workers
 from tamiz.runtime.memory import MemoryLimit
 from tamiz.statistics.base import Block, Codes
 from tamiz.table.schema import Schema
-from tamiz.table.worker_tasks import GROUP_PIECES, are_stored, fill_on_workers, merge_statistics, useful_workers
+from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block, merge_statistics
 
 Statistics = TypeVarTuple("Statistics")
 
@@ -140,9 +140,9 @@ class Table(ABC):
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
         n_rows, size = self.schema.n_rows, _piece_rows(len(columns))
-        workers = useful_workers(self.workers, n_rows * max(len(columns), 1))
-        if workers is not None and are_stored(blocks := list(self.blocks(columns))):
-            return tuple(fill_on_workers(workers, wanted, blocks, size))
+        if found := find_worker_block(self.workers, self.blocks(columns)):
+            workers, block = found
+            return tuple(fill_on_workers(workers, wanted, block, size))
         for statistic in wanted:
             statistic.check_memory(n_rows)
         totals: list[Any] = []

@@ -198,7 +198,7 @@ class _KeptRows:
     describe_row: Callable[[int], str]
 
     def __call__(self, at: int) -> str:
-        return self.describe_row(at if self.rows is None else int(np.asarray(self.rows)[at]))
+        return self.describe_row(at if self.rows is None else int(self.rows[at]))
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class _FeatureEncoder:
     def encode(self, name: str, gate: MemoryGate) -> EncodedColumn:
         """Return a feature with the stored values; without values if it is excluded."""
         with gate.reserve(self.column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
-            raw = self.load_column(name) if self.rows is None else self.load_column(name).take(np.asarray(self.rows))
+            raw = self.load_column(name) if self.rows is None else self.load_column(name).take(self.rows)
             described = _KeptRows(self.rows, self.describe_row)
             encoded = encode_column(raw, self.kinds.get(name), described, has_name=self.has_names)
             is_used = encoded.values is not None and encoded.column.exclusion_reason is None
@@ -233,6 +233,9 @@ class _FeatureEncoder:
 
 def _encode_group(task: tuple[Shared, Sequence[str]]) -> list[EncodedColumn]:
     encoder, gate = task[0].value, MemoryGate()
+    if encoder.rows is not None:
+        # The numbers of the rows are in a file, which is read once for all columns of the task.
+        encoder = replace(encoder, rows=np.asarray(encoder.rows))
     return [encoder.encode(name, gate) for name in task[1]]
 
 

@@ -132,7 +132,8 @@ class _ColumnarTable:
         self._arguments = path, file_format
         self.data, self.n_rows = open_dataset(path, file_format)
         self._files = files or _file_states(self.data)
-        self.check_unchanged()
+        if files is not None:
+            self.check_unchanged()
         schema = self.data.schema
         self.names: list[str] = schema.names
         self.types = dict(zip(schema.names, schema.types, strict=True))

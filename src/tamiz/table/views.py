@@ -21,7 +21,7 @@ from tamiz.table.base import Table
 from tamiz.table.column_storage import RowSubsetColumn
 from tamiz.table.encoded_table import EncodedTable, check_enough_rows, scale_to_effective_size
 from tamiz.table.schema import Column, Schema, WeightKind
-from tamiz.table.worker_tasks import map_blocks_on_workers, map_columns_on_workers, useful_workers
+from tamiz.table.worker_tasks import find_worker_block, map_columns_on_workers, map_rows_on_workers
 
 RowNumbers = NDArray[np.intp]
 Output = TypeVar("Output")
@@ -54,16 +54,14 @@ def map_rows(table: Table, function: Callable[[Table], Output], size: int) -> It
     It is called on the workers of the table, if it has some; there it must be a function or method that can be pickled.
     """
     schema, ranges = table.schema, parallel.block_ranges(table.schema.n_rows, size)
-    workers = useful_workers(table.workers, schema.n_rows * len(schema.used))
-    if workers is None:
+    found = find_worker_block(table.workers, table.blocks())
+    if found is None:
         for start, stop in ranges:
             yield start, function(slice_rows(table, start, stop))
         return
-    plain = replace(
-        schema, target=None, weight=None, weight_kind=None, total_weight=None, groups=None, time=None, notes=()
-    )
-    found = map_blocks_on_workers(workers, table.blocks(), partial(_apply_to_block, function, plain), ranges)
-    yield from zip((start for start, _ in ranges), found, strict=True)
+    plain = replace(schema, target=None, weight=None, weight_kind=None, total_weight=None)
+    outputs = map_rows_on_workers(*found, partial(_apply_to_block, function, plain), ranges)
+    yield from zip((start for start, _ in ranges), outputs, strict=True)
 
 
 def map_columns(table: Table, function: Callable[[Table], Output]) -> Iterator[Output]:
@@ -71,42 +69,23 @@ def map_columns(table: Table, function: Callable[[Table], Output]) -> Iterator[O
 
     On a worker it must be a function or method that can be pickled, and all other columns are excluded.
     """
-    workers = useful_workers(table.workers, table.schema.n_rows * len(table.schema.used))
-    if workers is None:
+    found = find_worker_block(table.workers, table.blocks())
+    if found is None:
         yield function(table)
         return
-    plain = replace(table.schema, groups=None, time=None, notes=())
-    yield from map_columns_on_workers(workers, table.blocks(), partial(_apply_to_columns, function, plain))
-
-
-def _apply_to_columns(function: Callable[[Table], Output], schema: Schema, blocks: Sequence[Block]) -> Output:
-    """Call a function with a table of the columns of blocks."""
-    parts = list(blocks)
-    columns = parts[0].values.keys()
-    described = tuple(
-        column
-        if j in columns or column.exclusion_reason
-        else replace(column, exclusion_reason="another worker reads it")
-        for j, column in enumerate(schema.columns)
-    )
-    whole = (
-        parts[0]
-        if len(parts) == 1
-        else Block(
-            range(parts[0].rows.start, parts[-1].rows.stop),
-            {j: np.concatenate([np.asarray(part.values[j]) for part in parts]) for j in columns},
-            None if parts[0].y is None else np.concatenate([np.asarray(part.y) for part in parts]),
-            None if parts[0].weight is None else np.concatenate([np.asarray(part.weight) for part in parts]),
-        )
-    )
-    return function(
-        EncodedTable(replace(schema, columns=described), whole.values, whole.y, whole.weight, None, _refuse_frame)
-    )
+    yield from map_columns_on_workers(*found, partial(_apply_to_block, function, table.schema))
 
 
 def _apply_to_block(function: Callable[[Table], Output], schema: Schema, block: Block) -> Output:
-    part = replace(schema, n_rows=len(block.rows), n_dropped=0)
-    return function(EncodedTable(part, block.values, None, None, None, _refuse_frame))
+    """Call a function with a table of the rows and columns of a block, on a worker."""
+    described = tuple(
+        column
+        if j in block.values or column.exclusion_reason
+        else replace(column, exclusion_reason="another worker reads it")
+        for j, column in enumerate(schema.columns)
+    )
+    part = replace(schema, columns=described, n_rows=len(block.rows), n_dropped=0, groups=None, time=None, notes=())
+    return function(EncodedTable(part, block.values, block.y, block.weight, None, _refuse_frame))
 
 
 def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> Any:  # noqa: ARG001 - the signature of a frame function

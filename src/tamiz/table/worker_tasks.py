@@ -37,14 +37,18 @@ _MAX_SENT_ROWS = 2**12
 _PAIR_TASK_BYTES = 2**28
 
 
-def useful_workers(workers: Workers | None, n_values: int) -> Workers | None:
-    """Return the workers of a table, None if it has none or so few values that tasks would take longer than reading them here."""
-    return workers if n_values >= MIN_WORKER_VALUES else None
+def find_worker_block(workers: Workers | None, blocks: Iterator[Block]) -> tuple[Workers, Block] | None:
+    """Return the workers of a table and its one block, if workers read its columns faster than they are read here.
 
-
-def are_stored(blocks: Sequence[Block]) -> bool:
-    """Return whether all columns of blocks are in files, from which workers can read them."""
-    return all(isinstance(values, LazyColumn) for block in blocks for values in block.values.values())
+    They cannot read columns in memory, and to start tasks for few values would take longer.
+    """
+    found = [] if workers is None else list(blocks)
+    if workers is None or len(found) != 1:
+        return None
+    (block,) = found
+    n_values = len(block.rows) * max(len(block.values), 1)
+    stored = all(isinstance(values, LazyColumn) for values in block.values.values())
+    return (workers, block) if stored and n_values >= MIN_WORKER_VALUES else None
 
 
 def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
@@ -54,10 +58,9 @@ def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
     return totals or others
 
 
-def fill_on_workers(workers: Workers, wanted: Sequence[Any], blocks: Sequence[Block], size: int) -> list[Any]:
-    """Return statistics filled with the rows of blocks, where `size` is the number of rows of a piece."""
-    stored = [_with_stored_rows(workers, block) for block in blocks]
-    n_rows = stored[-1].rows.stop
+def fill_on_workers(workers: Workers, wanted: Sequence[Any], block: Block, size: int) -> list[Any]:
+    """Return statistics filled with the rows of a block, where `size` is the number of rows of a piece."""
+    stored, n_rows = _with_stored_rows(workers, block), len(block.rows)
     filled: dict[int, Any] = {}
     counted = [k for k, one in enumerate(wanted) if not isinstance(one, CodedRows | WholeColumns)]
     coded = [k for k, one in enumerate(wanted) if isinstance(one, CodedRows)]
@@ -73,11 +76,11 @@ def fill_on_workers(workers: Workers, wanted: Sequence[Any], blocks: Sequence[Bl
     return [filled[k] for k in range(len(wanted))]
 
 
-def _fill_groups(workers: Workers, plan: tuple[Any, ...], blocks: Shared, n_rows: int) -> list[Any]:
+def _fill_groups(workers: Workers, plan: tuple[Any, ...], block: Shared, n_rows: int) -> list[Any]:
     """Return statistics of all rows, after the workers have also written their codes."""
     size, merged = plan[-1] * GROUP_PIECES, list[Any]()
     with workers.share(plan) as work:
-        tasks = ((work, blocks, *rows) for rows in block_ranges(n_rows, size))
+        tasks = ((work, block, *rows) for rows in block_ranges(n_rows, size))
         for done, filled in enumerate(workers.map(_fill_group, tasks, "Reading rows"), start=1):
             merged = merge_statistics(merged, filled)
             progress.report_progress("Reading rows", min(done * size, n_rows), n_rows)
@@ -86,68 +89,66 @@ def _fill_groups(workers: Workers, plan: tuple[Any, ...], blocks: Shared, n_rows
     return merged
 
 
-def _stored_rows(workers: Workers, wanted: CodedRows, file: _StoredCodes, blocks: Sequence[Block]) -> CodedRows:
+def _stored_rows(workers: Workers, wanted: CodedRows, file: _StoredCodes, stored: Block) -> CodedRows:
     """Return coded rows that are in a file, which is deleted with them."""
     made = wanted.empty()
     made.codes, made.workers, made.n_samples = file, workers, file.shape[1]
-    made.weight = _stored_weight(workers, blocks)
+    made.weight = np.empty(0) if stored.weight is None else stored.weight
     weakref.finalize(made, Path(file.path).unlink, missing_ok=True)
     return made
 
 
 def _fill_group(task: tuple[Shared, Shared, int, int]) -> list[Any]:
     """Return statistics of a range of rows, and write their codes."""
-    work, blocks, start, stop = task
+    work, block, start, stop = task
     counted, coded, size = work.value
     totals: list[Any] = []
-    for block in _read_rows(blocks.value, start, stop):
-        for piece in block.split_rows(size):
-            totals = merge_statistics(totals, [statistic.empty().update(piece) for statistic in counted])
-            for statistic, file in coded:
-                file.write(piece.rows.start, statistic.encode(piece))
+    for piece in _read_rows(block.value, start, stop).split_rows(size):
+        totals = merge_statistics(totals, [statistic.empty().update(piece) for statistic in counted])
+        for statistic, file in coded:
+            file.write(piece.rows.start, statistic.encode(piece))
     return totals
 
 
-def _read_rows(blocks: Sequence[Block], start: int, stop: int) -> Iterator[Block]:
-    """Yield the rows from `start` to `stop`, with targets and weights in memory."""
-    for block in blocks:
-        first, end = max(start, block.rows.start), min(stop, block.rows.stop)
-        if first < end:
-            part = block.slice_rows(first, end)
-            yield replace(
-                part,
-                y=None if part.y is None else np.asarray(part.y),
-                weight=None if part.weight is None else np.asarray(part.weight),
-            )
+def _read_rows(block: Block, start: int, stop: int) -> Block:
+    """Return the rows from `start` to `stop`, with targets and weights in memory."""
+    part = block.slice_rows(start, stop)
+    return replace(
+        part,
+        y=None if part.y is None else np.asarray(part.y),
+        weight=None if part.weight is None else np.asarray(part.weight),
+    )
 
 
-def map_blocks_on_workers(
-    workers: Workers, blocks: Iterator[Block], function: Callable[[Block], Output], ranges: Sequence[tuple[int, int]]
+def map_rows_on_workers(
+    workers: Workers, block: Block, function: Callable[[Block], Output], ranges: Sequence[tuple[int, int]]
 ) -> Iterator[Output]:
     """Yield what a function of a block returns for ranges of rows, without targets and weights."""
-    stored = [Block(block.rows, dict(block.values.items()), None, None) for block in blocks]
-    with workers.share((function, stored)) as shared:
+    with workers.share((function, replace(block, y=None, weight=None))) as shared:
         yield from workers.map(_apply_to_rows, ((shared, *rows) for rows in ranges), "Reading rows")
 
 
 def _apply_to_rows(task: tuple[Shared, int, int]) -> Any:
     shared, start, stop = task
-    function, blocks = shared.value
-    parts = list(_read_rows(blocks, start, stop))
-    values = {j: np.concatenate([np.asarray(part.values[j]) for part in parts]) for j in parts[0].values}
-    return function(Block(range(start, stop), values, None, None))
+    function, block = shared.value
+    part = block.slice_rows(start, stop)
+    values = {j: np.asarray(column) for j, column in part.values.items()}
+    return function(Block(range(len(part.rows)), values, None, None))
 
 
-def map_columns_on_workers(
-    workers: Workers, blocks: Iterator[Block], function: Callable[[Sequence[Block]], Output]
-) -> Iterator[Output]:
-    """Yield what a function of blocks returns for groups of their columns."""
-    stored = [_with_stored_rows(workers, block) for block in blocks]
-    columns = list(stored[0].values)
+def map_columns_on_workers(workers: Workers, block: Block, function: Callable[[Block], Output]) -> Iterator[Output]:
+    """Yield what a function of a block returns for groups of its columns."""
+    columns = list(block.values)
     size = _n_task_columns(workers, len(columns))
-    with workers.share((function, stored)) as shared:
+    with workers.share((function, _with_stored_rows(workers, block))) as shared:
         tasks = ((shared, columns[start:stop]) for start, stop in block_ranges(len(columns), size))
-        yield from workers.map(_apply_to_some_columns, tasks, "Reading columns")
+        yield from workers.map(_apply_to_columns, tasks, "Reading columns")
+
+
+def _apply_to_columns(task: tuple[Shared, list[int]]) -> Any:
+    shared, columns = task
+    function, block = shared.value
+    return function(_read_rows(block.select_columns(columns), 0, len(block.rows)))
 
 
 def _n_task_columns(workers: Workers, n_columns: int) -> int:
@@ -155,19 +156,13 @@ def _n_task_columns(workers: Workers, n_columns: int) -> int:
     return max(1, -(-n_columns // (4 * workers.n_workers)))
 
 
-def _apply_to_some_columns(task: tuple[Shared, list[int]]) -> Any:
-    shared, columns = task
-    function, blocks = shared.value
-    return function(list(_read_rows([block.select_columns(columns) for block in blocks], 0, blocks[-1].rows.stop)))
-
-
-def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_rows: int) -> WholeColumns:
+def _fill_columns(workers: Workers, statistic: WholeColumns, block: Shared, n_rows: int) -> WholeColumns:
     total = statistic.for_columns(statistic.columns)
     total.n_samples = n_rows
     size = _n_task_columns(workers, len(statistic.columns))
     ranges = block_ranges(len(statistic.columns), size)
     with workers.share(statistic.empty()) as work:
-        tasks = ((work, blocks, statistic.columns[start:stop]) for start, stop in ranges)
+        tasks = ((work, block, statistic.columns[start:stop]) for start, stop in ranges)
         for results in workers.map(_fill_whole_columns, tasks, "Reading columns"):
             total.results |= results
             progress.report_progress("Reading columns", len(total.results), len(statistic.columns))
@@ -175,10 +170,8 @@ def _fill_columns(workers: Workers, statistic: WholeColumns, blocks: Shared, n_r
 
 
 def _fill_whole_columns(task: tuple[Shared, Shared, tuple[int, ...]]) -> dict[int, Any]:
-    work, blocks, columns = task
-    part = work.value.for_columns(columns)
-    for block in _read_rows(blocks.value, 0, blocks.value[-1].rows.stop):
-        part.update(block)
+    work, block, columns = task
+    part = work.value.for_columns(columns).update(_read_rows(block.value, 0, len(block.value.rows)))
     part.finish()
     results: dict[int, Any] = part.results
     return results
@@ -216,6 +209,11 @@ class _StoredCodes:
         return codes
 
 
+def _n_task_codes(rows: CodedRows) -> int:
+    """Return how many columns of codes a task may read."""
+    return int(_PAIR_TASK_BYTES // (rows.dtype().itemsize * max(rows.n_samples, 1)))
+
+
 def map_pairs(
     rows: CodedRows,
     function: Callable[[CodedRows, NDArray[np.intp], NDArray[np.intp]], NDArray[Any]],
@@ -228,7 +226,7 @@ def map_pairs(
     A task reads few columns, those `always` included, and calls the function with them.
     """
     order = np.lexsort((second, first))
-    most = max(2, int(_PAIR_TASK_BYTES // (rows.dtype().itemsize * max(rows.n_samples, 1))) - len(always))
+    most = max(2, _n_task_codes(rows) - len(always))
     longest = max(1, -(-len(order) // (2 * rows.workers.n_workers)))
     parts: list[list[int]] = []
     present: set[int] = set()
@@ -262,7 +260,7 @@ def map_code_columns(
 ) -> list[NDArray[Any]]:
     """Return what a function of coded rows returns for groups of columns, each with those of `always` at the end."""
     columns = [column for column in rows.columns if column not in always]
-    most = max(1, int(_PAIR_TASK_BYTES // (rows.dtype().itemsize * max(rows.n_samples, 1))) - len(always))
+    most = max(1, _n_task_codes(rows) - len(always))
     size = min(most, max(1, -(-len(columns) // (2 * rows.workers.n_workers))))
     with rows.workers.share((rows, function, always)) as shared:
         tasks = ((shared, tuple(columns[start:stop])) for start, stop in block_ranges(len(columns), size))
@@ -286,14 +284,6 @@ def _with_stored_rows(workers: Workers, block: Block) -> Block:
     )
 
 
-def _stored_weight(workers: Workers, blocks: Sequence[Block]) -> Any:
-    if not blocks or blocks[0].weight is None:
-        return np.empty(0)
-    if len(blocks) == 1:
-        return blocks[0].weight
-    return _store_once(workers, np.concatenate([np.asarray(block.weight) for block in blocks]))
-
-
 # The files of arrays that were stored, by what identifies the arrays; a file is deleted with its array.
 _stored: dict[tuple[Any, ...], FileColumn] = {}
 
@@ -302,12 +292,13 @@ def _store_once(workers: Workers, values: Any) -> Any:
     if not isinstance(values, np.ndarray) or len(values) <= _MAX_SENT_ROWS:
         return values
     # An array that can be written to may have other values the next time.
-    values = np.ascontiguousarray(values)
-    content = zlib.crc32(values.data) if values.flags.writeable else 0
-    key = values.__array_interface__["data"][0], values.nbytes, values.dtype.str, content, str(workers.folder)
+    contiguous = np.ascontiguousarray(values)
+    content = zlib.crc32(contiguous.data) if values.flags.writeable else 0
+    place = values.__array_interface__["data"][0], values.shape, values.strides, values.dtype.str
+    key = *place, content, str(workers.folder)
     if key not in _stored:
         path = workers.folder / f"rows-{uuid4().hex}"
-        _stored[key] = ColumnFile(path).store(values)
+        _stored[key] = ColumnFile(path).store(contiguous)
         owner = values
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
