@@ -334,6 +334,18 @@ def test_a_choice_of_columns_from_a_file_is_that_from_memory(both, merit):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+@pytest.mark.parametrize("model", ["naive_bayes", "linear", "ridge"])
+def test_a_model_chooses_from_a_file_what_it_chooses_from_memory(both, model):
+    # Discriminant analysis accepts no weights.
+    for expected, table in both[: 1 + (model != "linear")]:
+        merit = criteria.CrossValidated(model, cv=3)
+        chosen = [SubsetSelector(merit, Forward(), n_features=3).fit(given) for given in (table, expected)]
+        np.testing.assert_allclose(chosen[0].merit_, chosen[1].merit_, rtol=1e-9)
+        assert chosen[0].get_support().tolist() == chosen[1].get_support().tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 def test_laplacian_scores_and_redundant_columns_of_a_file_are_those_of_the_table_in_memory(both):
     for expected, table in both:
         graph = SameClass()

@@ -35,7 +35,7 @@ class LeastSquaresFolds(NamedTuple):
     the test rows, and `largest_raw` the largest absolute values of columns before centring, the targets last, in units of
     `scale`. `fold_limits` has for every fold the largest possible rank, the square roots of the test and training weights, and
     the norms of the targets in the training rows. `tested_gram` has the products of the test columns, and no folds if rows are
-    few. `tested` has the test columns, and the targets last.
+    few. `tested` has the test columns, and the targets last; it has no rows if they are not in memory.
     """
 
     gram: NDArray[np.float64]
@@ -243,6 +243,8 @@ def linear_squared_errors(
                     size = math.sqrt(tested_gram[f, n_columns + t, n_columns + t]) + norm * reach
                     if not _PRODUCT_ROUNDING * size * size < 0.01 * _MAX_CHANGE * total:
                         total = -1.0
+                if total < 0.0 and tested.shape[1] == 0:
+                    continue
                 if total < 0.0:
                     target = tested[n_columns + t]
                     total = _squared_errors_by_rows(

@@ -19,16 +19,19 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
-from tamiz.models.design_matrix import EncodedMatrix, MatrixEncoding
+from tamiz.models.design_matrix import N_FOLD_MATRICES, EncodedMatrix, MatrixEncoding, RowEncoder
 from tamiz.models.estimators import fit_weighted, requested_metadata, unwrap_estimator
 from tamiz.models.fit_warnings import FitWarnings
+from tamiz.models.fold_sums import RowRoles, fit_encodings, has_repeated_rows
 from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
 from tamiz.models.scoring import Scoring
+from tamiz.runtime.memory import free_memory
 from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
-from tamiz.table.views import metadata_at
+from tamiz.table.views import metadata_at, select_columns
+from tamiz.table.worker_tasks import find_worker_block
 
 ColumnIndices = NDArray[np.intp]
 
@@ -176,9 +179,33 @@ class CVTask:
         return self.encoding != "none"
 
     @cached_property
+    def reads_in_passes(self) -> bool:
+        """Whether sums over the rows are computed in passes over the table: workers read it, or it does not fit in memory."""
+        schema = self.table.schema
+        n_bytes = (1 + N_FOLD_MATRICES) * 8.0 * schema.n_rows * len(schema.used)
+        if n_bytes <= free_memory() and find_worker_block(self.table.workers, self.table.blocks()) is None:
+            return False
+        return not has_repeated_rows(self.folds)
+
+    @cached_property
     def matrix(self) -> EncodedMatrix:
         """The design matrix, for backends that compute with numbers."""
         return EncodedMatrix(self.table, self.folds, self.encoding, impute=self.impute)
+
+    @cached_property
+    def encoder(self) -> RowEncoder:
+        """The coordinates of the columns and their encoding in every fold."""
+        if not self.reads_in_passes:
+            return self.matrix
+        made = RowEncoder(self.table.schema, self.encoding, impute=self.impute)
+        if self.encoding == "standard":
+            fit_encodings(made, self.table, self.folds, self.row_roles)
+        return made
+
+    @cached_property
+    def row_roles(self) -> RowRoles:
+        """In which folds each row is a training or test row, for passes over the table."""
+        return RowRoles.of(self.table, self.folds)
 
     @cached_property
     def test_rows(self) -> NDArray[np.intp]:
@@ -307,13 +334,21 @@ class MatrixBackend(FoldBackend):
     def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
         """Return the model fitted on the training rows of a fold."""
         task, part = self.task, self.task.folds[fold]
-        at = task.matrix.coordinates_of(columns)
+        matrix = self._matrix_of(columns)
+        at = matrix.coordinates_of(columns)
         # C order, as scikit-learn converts it: the last bits of its sums depend on it.
-        train, test = (
-            np.ascontiguousarray(rows_of(part, at)) for rows_of in (task.matrix.train_rows, task.matrix.test_rows)
-        )
+        train, test = (np.ascontiguousarray(rows_of(part, at)) for rows_of in (matrix.train_rows, matrix.test_rows))
         model = clone(task.estimator)
         return FittedFold(fit_weighted(model, train, task.target[part.train], task.weight_at(part.train)), test)
+
+    def _matrix_of(self, columns: ColumnIndices) -> EncodedMatrix:
+        """Return a design matrix with some columns: that of the task, unless it does not fit in memory."""
+        task = self.task
+        if not task.reads_in_passes:
+            return task.matrix
+        return EncodedMatrix(
+            select_columns(task.table, columns.tolist()), task.folds, task.encoding, impute=task.impute
+        )
 
 
 def candidate_arrays(candidates: Candidates) -> CandidateArrays:

@@ -104,7 +104,9 @@ def _indicator_task(task: CVTask, code: int) -> CVTask:
         scoring=resolve_scoring("r2", has_classes=False),
     )
     # All classes share one design matrix.
-    vars(made)["matrix"] = task.matrix
+    vars(made)["encoder"] = task.encoder
+    if not task.reads_in_passes:
+        vars(made)["matrix"] = task.matrix
     return made
 
 

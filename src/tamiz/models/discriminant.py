@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.utils.fixes import parse_version
 
 from tamiz.kernels import CandidateArrays, read_only
 from tamiz.kernels.linear_models import DiscriminantFolds, discriminant_confusion
-from tamiz.models.base import CVTask
+from tamiz.models.base import CVTask, candidate_arrays
+from tamiz.models.design_matrix import RowEncoder
 from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
-from tamiz.models.score_functions import count_predictions
-from tamiz.statistics.base import Floats
+from tamiz.models.score_functions import count_in_passes, count_predictions
+from tamiz.statistics.base import Block, Floats
 from tamiz.subsets.candidates import Candidates
 
 # Work per thread: products that are summed, and (set, fold) pairs that are solved. Each takes about half a millisecond.
@@ -62,6 +64,8 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
         """Return the weights of the test rows by true and predicted class."""
+        if self.task.reads_in_passes:
+            return self._count_in_passes(candidates)
         n_classes = len(self.task.classes)
         pairs = max(1, _TERMS_PER_THREAD * len(self.task.folds) // (len(self.task.test_rows) * (n_classes - 1)))
         found, unsure = self.sum_over_folds(
@@ -72,6 +76,19 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
             counts[first:stop], doubtful[first:stop] = found[first:stop], unsure[first:stop]
 
         return count_predictions(self, candidates, count)
+
+    def _count_in_passes(self, candidates: Candidates) -> Floats:
+        task, encoder = self.task, self.task.encoder
+        columns = np.flatnonzero(candidates.masks().any(axis=0))
+        at = encoder.coordinates_of(columns)
+        arrays, (centres, units) = self._all_folds.arrays, self._units
+        square = np.ix_(np.arange(len(task.folds)), at, at)
+        part = arrays._replace(gram=arrays.gram[square], centres=arrays.centres[:, :, at])
+        part = part._replace(largest_centred=part.largest_centred[:, at], largest_raw=part.largest_raw[:, at])
+        small = encoder.for_columns(columns)
+        sets = candidate_arrays(small.to_coordinates(candidates))
+        predict = _RowPredictor(part, centres[:, at], units[:, at], small, sets, float(task.estimator.tol))
+        return count_in_passes(self, candidates, columns, predict)
 
     def _fill_counts(
         self,
@@ -86,36 +103,89 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
     def read_folds(self, first: int, stop: int) -> FoldRange[DiscriminantFolds]:
         """Compute the products, centres and test rows of some folds."""
         task = self.task
-        n, width, n_classes = stop - first, task.matrix.n_coordinates, len(task.classes)
+        n, width, n_classes = stop - first, task.encoder.n_coordinates, len(task.classes)
         gram, centres = np.empty((n, width, width)), np.zeros((n, n_classes, width))
         max_deviation, max_abs = np.empty((2, n, width))
         shares, max_rank = np.zeros((n, n_classes)), np.empty(n, dtype=np.int64)
-        starts = task.test_starts[first : stop + 1] - task.test_starts[first]
-        tested, weights = np.empty((width, starts[-1])), np.empty(starts[-1])
-        bounds = np.empty((n, n_classes + 1), dtype=np.int64)
+        self._units = np.empty((2, n, width))
+        tested: list[tuple[Floats, Floats]] = []
+        bounds = np.zeros((n, n_classes + 1), dtype=np.int64)
+        done = 0
         # A NaN, or a value that is too large to be squared, makes the sum NaN or infinite: the refit then reports it.
         with np.errstate(invalid="ignore", over="ignore"):
-            for f, (products, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
-                fold, begin, end = task.folds[first + f], starts[f], starts[f + 1]
-                here = products.class_weight > 0
-                shares[f, here] = products.class_weight[here] / products.class_weight.sum()
-                centre = shares[f] @ products.mean
+            for f, (train, test, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
+                fold = task.folds[first + f]
+                here = train.class_weight > 0
+                shares[f, here] = train.class_weight[here] / train.class_weight.sum()
+                centre = shares[f] @ train.mean
                 if task.estimator.priors is not None:
                     shares[f, here] = task.estimator.priors
-                scale = column_scale(products.scatter.diagonal())
-                gram[f] = products.scatter / np.outer(scale, scale)
+                scale = column_scale(train.scatter.diagonal())
+                gram[f] = train.scatter / np.outer(scale, scale)
                 # scikit-learn's solver divides by the number of rows, before version 1.9 less the number of classes.
-                units = scale / np.sqrt(products.class_weight.sum() - _CLASS_FREEDOM * here.sum())
-                centres[f, here] = (products.mean[here] - centre) / units
-                left = (rows - centre) / units
-                max_deviation[f] = np.abs(left).max(axis=0)
-                max_abs[f] = np.maximum(products.max_abs, np.abs(rows).max(axis=0)) / units
+                units = scale / np.sqrt(train.class_weight.sum() - _CLASS_FREEDOM * here.sum())
+                centres[f, here] = (train.mean[here] - centre) / units
+                max_deviation[f] = np.maximum(np.abs(test.lowest - centre), np.abs(test.highest - centre)) / units
+                max_abs[f] = np.maximum(train.max_abs, test.max_abs) / units
                 max_rank[f] = len(fold.train) - here.sum()
-                order = np.argsort(task.codes[fold.test], kind="stable")
-                bounds[f] = begin + np.searchsorted(task.codes[fold.test][order], np.arange(n_classes + 1))
-                tested[:, begin:end], weights[begin:end] = left[order].T, task.weight_or_ones[fold.test][order]
-        arrays = (gram, centres, shares, max_deviation, max_abs, max_rank, tested, weights, bounds)
+                self._units[:, f] = centre, units
+                at = fold.test[: len(rows)]
+                order, bounds[f] = _sort_by_class(task.codes[at], n_classes, done)
+                tested.append((((rows - centre) / units)[order].T, task.weight_or_ones[at][order]))
+                done += len(rows)
+        stored = [np.ascontiguousarray(np.concatenate(one, axis=-1)) for one in zip(*tested, strict=True)]
+        arrays = (gram, centres, shares, max_deviation, max_abs, max_rank, *stored, bounds)
         return FoldRange(first, stop, DiscriminantFolds(*map(read_only, arrays)))
+
+
+def _sort_by_class(codes: NDArray[np.int64], n_classes: int, start: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return the order of rows by class, and where each class then begins, from `start` on."""
+    order = np.argsort(codes, kind="stable")
+    return order, start + np.searchsorted(codes[order], np.arange(n_classes + 1))
+
+
+@dataclass(frozen=True)
+class _RowPredictor:
+    """Predicts the test rows of a block, on a worker too (`tamiz.models.fold_sums.Predict`).
+
+    Attributes
+    ----------
+    arrays : DiscriminantFolds
+        Of all folds, without test rows.
+    centres, units : ndarray of shape (n_folds, n_coordinates)
+    encoder : RowEncoder
+    sets : CandidateArrays
+        Of coordinates.
+    tolerance : float
+    """
+
+    arrays: DiscriminantFolds
+    centres: Floats
+    units: Floats
+    encoder: RowEncoder
+    sets: CandidateArrays
+    tolerance: float
+
+    def __call__(
+        self,
+        block: Block,
+        test_rows: list[NDArray[np.intp]],
+        codes: NDArray[np.int64],
+        counts: Floats,
+        doubtful: NDArray[np.bool_],
+    ) -> None:
+        values, weights = self.encoder.values(block), block.weight_or_ones
+        tested, bounds, done = [], np.empty((len(test_rows), counts.shape[-1] + 1), dtype=np.int64), 0
+        for fold, rows in enumerate(test_rows):
+            order, bounds[fold] = _sort_by_class(codes[rows], counts.shape[-1], done)
+            left = (self.encoder.encode(values[rows[order]], fold) - self.centres[fold]) / self.units[fold]
+            tested.append((left.T, weights[rows[order]]))
+            done += len(rows)
+        stored = [np.concatenate(one, axis=-1) for one in zip(*tested, strict=True)]
+        arrays = (np.ascontiguousarray(one) for one in (*self.arrays[:-3], *stored, bounds))
+        sets = CandidateArrays(*map(read_only, self.sets))
+        folds = DiscriminantFolds(*map(read_only, arrays))
+        discriminant_confusion(folds, self.tolerance, sets, 0, len(counts), counts, doubtful)
 
 
 def _are_valid_priors(priors: Any, class_numbers: set[int]) -> bool:

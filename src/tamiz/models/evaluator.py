@@ -164,7 +164,7 @@ class WrapperEvaluator(Evaluator):
 
     def notes(self) -> list[Verdict]:
         """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""
-        encoding_notes = self.task.matrix.notes() if self.task.is_encoded else []
+        encoding_notes = self.task.encoder.notes() if self.task.is_encoded else []
         unscored = []
         if self._n_unscored:
             sets = "1 set has" if self._n_unscored == 1 else f"{self._n_unscored:,} sets have"

@@ -1,6 +1,6 @@
 """Gram matrices (products of columns) of the training rows of every fold, and backends that solve column sets from them.
 
-`ColumnProducts` are mergeable; where every row is tested once, the products of a fold's training rows are merged from those of the
+Where every row is tested once, the products of a fold's training rows are merged from those of the
 other folds, so that each row is read once. `ProductBackend` runs a kernel over ranges of folds that fit in memory.
 """
 
@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from tamiz.kernels import CandidateArrays
 from tamiz.models.base import CVTask, MatrixBackend, candidate_arrays
+from tamiz.models.column_products import ColumnProducts, build_product_tree, leave_one_out
+from tamiz.models.fold_sums import FoldProductSums
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats, divide_or_zero
+from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
 # Folds whose products need more memory are processed in ranges.
@@ -51,13 +53,15 @@ class ProductBackend(MatrixBackend, Generic[FoldArrays]):
     def max_bytes(self) -> float:
         """Return the bytes of the products and rows of one range of folds."""
         first, stop = self._fold_ranges[0]
-        width = self.task.matrix.n_coordinates
+        width = self.task.encoder.n_coordinates
         n_rows = sum(len(fold.test) for fold in self.task.folds[first:stop])
         return 8.0 * width * (_MATRICES_PER_FOLD * (stop - first) * width + 2 * n_rows)
 
     @cached_property
     def _fold_ranges(self) -> list[tuple[int, int]]:
-        matrix = 8 * (self.task.matrix.n_coordinates + 1) ** 2
+        if self.task.reads_in_passes:
+            return [(0, len(self.task.folds))]
+        matrix = 8 * (self.task.encoder.n_coordinates + 1) ** 2
         return parallel.block_ranges(len(self.task.folds), max(1, _MAX_PRODUCT_BYTES // (_MATRICES_PER_FOLD * matrix)))
 
     @cached_property
@@ -85,7 +89,7 @@ class ProductBackend(MatrixBackend, Generic[FoldArrays]):
         `fill` fills the sums of a range of candidates, for the folds of some arrays; a thread gets about `n_pairs` (candidate,
         fold) pairs. `doubtful_shape` is the shape of the parts of a sum that are refitted one by one.
         """
-        sets = candidate_arrays(self.task.matrix.to_coordinates(candidates))
+        sets = candidate_arrays(self.task.encoder.to_coordinates(candidates))
         m, n_folds = len(candidates), len(self.task.folds)
         sums, doubtful = np.zeros((m, n_folds, *shape)), np.ones((m, n_folds, *doubtful_shape), dtype=bool)
         for part in self._iter_ranges():
@@ -100,55 +104,6 @@ class ProductBackend(MatrixBackend, Generic[FoldArrays]):
             parallel.run_blocks(work, parallel.block_ranges(m, max(1, n_pairs // n)))
             sums[:, part.first : part.stop], doubtful[:, part.first : part.stop] = found, unsure
         return sums, doubtful
-
-
-@dataclass(frozen=True)
-class ColumnProducts:
-    """Means of columns in classes, and products of the columns about these means.
-
-    Attributes
-    ----------
-    class_weight : ndarray of shape (n_classes,)
-        Weight of the rows.
-    mean : ndarray of shape (n_classes, n_columns)
-        0 in a class without rows, and without centring.
-    scatter : ndarray of shape (n_columns, n_columns)
-        Weighted products of columns about the class means.
-    max_abs : ndarray of shape (n_columns,)
-        The largest absolute values.
-    """
-
-    class_weight: Floats
-    mean: Floats
-    scatter: Floats
-    max_abs: Floats
-
-    @classmethod
-    def from_rows(
-        cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool
-    ) -> ColumnProducts:
-        """Return the products of one or more rows."""
-        total = np.bincount(codes, weights, n_classes).astype(np.float64)
-        mean = np.zeros((n_classes, rows.shape[1]))
-        deviations = rows
-        if centred:
-            for k in np.flatnonzero(total):
-                mean[k] = weights[codes == k] @ rows[codes == k] / total[k]
-            deviations = rows - mean[codes]
-        return cls(total, mean, deviations.T @ (deviations * weights[:, None]), np.abs(rows).max(axis=0))
-
-    def merge(self, other: ColumnProducts) -> ColumnProducts:
-        """Return the products of both sets of rows; only squares are added, so nothing cancels."""
-        total = self.class_weight + other.class_weight
-        share = divide_or_zero(other.class_weight, total)
-        between = np.where(
-            (self.class_weight > 0)[:, None] & (other.class_weight > 0)[:, None], other.mean - self.mean, 0.0
-        )
-        mean = np.where((self.class_weight > 0)[:, None], self.mean + share[:, None] * between, other.mean)
-        apart = between * np.sqrt(self.class_weight * share)[:, None]
-        return ColumnProducts(
-            total, mean, self.scatter + other.scatter + apart.T @ apart, np.maximum(self.max_abs, other.max_abs)
-        )
 
 
 @dataclass(frozen=True)
@@ -172,13 +127,21 @@ class FoldProducts:
     target: Floats | None
     centred: bool
 
-    def iter_folds(self, first: int, stop: int) -> Iterator[tuple[ColumnProducts, Floats]]:
-        """Yield the products of the training rows, and the test rows, of some folds."""
+    def iter_folds(self, first: int, stop: int) -> Iterator[tuple[ColumnProducts, ColumnProducts, Floats]]:
+        """Yield the products of the training rows and of the test rows of some folds, and their test rows.
+
+        A task that reads its table in passes has no test rows.
+        """
         folds = self.task.folds
+        if self.task.reads_in_passes:
+            none = np.empty((0, self._width))
+            yield from ((self._sums.train[f], self._sums.test[f], none) for f in range(first, stop))
+            return
         if self.task.is_encoded or not _is_partition(folds, len(self.task.target)):
             for fold in folds[first:stop]:
                 rows = self._with_target(self.task.matrix.train_rows(fold), fold.train)
-                yield self._products(rows, fold.train), self.test_rows(fold)
+                own = self.test_rows(fold)
+                yield self._products(rows, fold.train), self._products(own, fold.test), own
             return
         # The training rows of a fold are the test rows of the others: each row is read once.
         outside = [fold for f, fold in enumerate(folds) if not first <= f < stop]
@@ -188,7 +151,20 @@ class FoldProducts:
             outside_products = self._products(rows, np.concatenate([fold.test for fold in outside]))
         tested = [self.test_rows(fold) for fold in folds[first:stop]]
         inside = [self._products(rows, fold.test) for rows, fold in zip(tested, folds[first:stop], strict=True)]
-        yield from zip(_leave_one_out(_build_product_tree(inside), outside_products), tested, strict=True)
+        yield from zip(leave_one_out(build_product_tree(inside), outside_products), inside, tested, strict=True)
+
+    @property
+    def _width(self) -> int:
+        return self.task.encoder.n_coordinates + (0 if self.target is None else self.target.shape[1])
+
+    @cached_property
+    def _sums(self) -> FoldProductSums:
+        """The products of all folds, from one pass over the table."""
+        task = self.task
+        targets = () if self.target is None else np.ascontiguousarray(self.target.T)
+        roles = task.row_roles.with_values(task.table, (self.codes, *targets))
+        (sums,) = task.table.reduce(FoldProductSums(task.encoder, roles, self.n_classes, centred=self.centred))
+        return sums
 
     def test_rows(self, fold: Fold) -> Floats:
         """Return the test rows of a fold."""
@@ -200,32 +176,6 @@ class FoldProducts:
 
     def _with_target(self, values: Floats, rows: NDArray[np.intp]) -> Floats:
         return values if self.target is None else np.column_stack([values, self.target[rows]])
-
-
-@dataclass(frozen=True)
-class _ProductTree:
-    """The merged products of some folds, and a tree for each half of the folds."""
-
-    products: ColumnProducts
-    halves: tuple[_ProductTree, ...] = ()
-
-
-def _build_product_tree(parts: Sequence[ColumnProducts]) -> _ProductTree:
-    if len(parts) == 1:
-        return _ProductTree(parts[0])
-    left, right = _build_product_tree(parts[: len(parts) // 2]), _build_product_tree(parts[len(parts) // 2 :])
-    return _ProductTree(left.products.merge(right.products), (left, right))
-
-
-def _leave_one_out(tree: _ProductTree, outside: ColumnProducts | None) -> Iterator[ColumnProducts]:
-    """Yield for each leaf the merged products of all other leaves and of `outside`."""
-    if not tree.halves:
-        assert outside is not None
-        yield outside
-        return
-    left, right = tree.halves
-    for mine, other in ((left, right.products), (right, left.products)):
-        yield from _leave_one_out(mine, other if outside is None else outside.merge(other))
 
 
 def _is_partition(folds: Sequence[Fold], n_rows: int) -> bool:

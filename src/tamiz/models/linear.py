@@ -230,15 +230,15 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         """Return the squared errors from sweep operators, None if they do not apply."""
         if self._sweep_operators is None:
             return None
-        return self._sweep_operators.squared_errors(self.task.matrix.to_coordinates(candidates))
+        return self._sweep_operators.squared_errors(self.task.encoder.to_coordinates(candidates))
 
     @cached_property
     def _sweep_operators(self) -> SweepOperators | None:
         """Sweep operators of all folds; None without a penalty, with few rows, or if the products do not fit in memory."""
-        if not self.penalty() or len(self._fold_ranges) > 1 or self.task.matrix.n_coordinates <= MIN_SWEPT_COORDINATES:
+        if not self.penalty() or len(self._fold_ranges) > 1 or self.task.encoder.n_coordinates <= MIN_SWEPT_COORDINATES:
             return None
         arrays = self._leader._all_folds.arrays
-        width = self.task.matrix.n_coordinates
+        width = self.task.encoder.n_coordinates
         own = [*range(width), width + self._number]
         gram, form = arrays.gram, arrays.tested_gram[:, own][:, :, own]
         is_finite = len(form) and np.isfinite(gram).all() and np.isfinite(form).all()
@@ -257,33 +257,36 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
     def read_folds(self, first: int, stop: int) -> FoldRange[LeastSquaresFolds]:
         """Compute the products and test rows of some folds."""
         task = self.task
-        n, width, n_targets = stop - first, task.matrix.n_coordinates, self._n_targets
+        n, width, n_targets = stop - first, task.encoder.n_coordinates, self._n_targets
         gram, cross = np.empty((n, width, width)), np.empty((n, n_targets, width))
         scale, test_squares = np.empty((2, n, width))
         max_abs, norms = np.empty((n, width + n_targets)), np.empty((n, 3 + n_targets))
-        many = len(task.test_rows) >= _MANY_ROWS * len(task.folds)
+        many = len(task.test_rows) >= _MANY_ROWS * len(task.folds) or task.reads_in_passes
         form = np.empty((n if many else 0, width + n_targets, width + n_targets))
-        starts = task.test_starts[first : stop + 1] - task.test_starts[first]
-        tested = np.empty((width + n_targets, starts[-1]))
+        tested, starts = [], [0]
         # A NaN, or a value that is too large to be squared, makes the sum NaN or infinite: the refit then reports it.
         with np.errstate(invalid="ignore", over="ignore"):
-            for f, (products, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
+            for f, (train, test, rows) in enumerate(self._fold_products.iter_folds(first, stop)):
                 fold = task.folds[first + f]
-                squares = products.scatter.diagonal()[:width] + self.penalty()
+                squares = train.scatter.diagonal()[:width] + self.penalty()
                 scale[f] = column_scale(squares)
-                gram[f] = products.scatter[:width, :width] / np.outer(scale[f], scale[f])
+                gram[f] = train.scatter[:width, :width] / np.outer(scale[f], scale[f])
                 np.fill_diagonal(gram[f], squares / scale[f] ** 2)
-                cross[f] = products.scatter[width:, :width] / scale[f]
-                units, weights = np.append(scale[f], np.ones(n_targets)), task.weight_or_ones[fold.test]
-                left = (rows - products.mean[0]) / units * np.sqrt(weights)[:, None]
-                test_squares[f] = (left[:, :width] ** 2).sum(axis=0)
-                max_abs[f] = np.maximum(products.max_abs, np.abs(rows).max(axis=0)) / units
-                roots = np.sqrt([weights.sum(), products.class_weight[0], *products.scatter.diagonal()[width:]])
+                cross[f] = train.scatter[width:, :width] / scale[f]
+                units = np.append(scale[f], np.ones(n_targets))
+                shift = test.mean[0] - train.mean[0]
+                here = (test.scatter + test.class_weight[0] * np.outer(shift, shift)) / np.outer(units, units)
+                test_squares[f] = here.diagonal()[:width]
+                max_abs[f] = np.maximum(train.max_abs, test.max_abs) / units
+                roots = np.sqrt([test.class_weight[0], train.class_weight[0], *train.scatter.diagonal()[width:]])
                 norms[f] = len(fold.train) - self._fold_products.centred, *roots
                 if many:
-                    form[f] = left.T @ left
-                tested[:, starts[f] : starts[f + 1]] = left.T
-        arrays = (gram, cross, scale, test_squares, max_abs, norms, form, tested, starts)
+                    form[f] = here
+                weights = task.weight_or_ones[fold.test[: len(rows)]]
+                tested.append(((rows - train.mean[0]) / units * np.sqrt(weights)[:, None]).T)
+                starts.append(starts[-1] + len(rows))
+        stored = np.ascontiguousarray(np.concatenate(tested, axis=1)), np.array(starts, dtype=np.int64)
+        arrays = (gram, cross, scale, test_squares, max_abs, norms, form, *stored)
         return FoldRange(first, stop, LeastSquaresFolds(*map(read_only, arrays)))
 
     def _refit_error(self, set_and_fold: tuple[ColumnIndices, int]) -> float:

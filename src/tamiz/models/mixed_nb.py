@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.kernels import read_only
+from tamiz.kernels import CandidateArrays, LabelledRows, read_only
 from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, coded_confusion, joint_log_likelihoods
 from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend, candidate_arrays, column_cost
+from tamiz.models.fold_sums import TrainingSums
 from tamiz.models.mixed_nb_counts import MixedCounts, open_labelled_table, read_batch
-from tamiz.models.score_functions import count_predictions
+from tamiz.models.score_functions import count_in_passes, count_predictions
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_real
@@ -29,12 +30,16 @@ from tamiz.table.feature_checks import check_features, mixed_table_tags, record_
 from tamiz.table.in_memory import from_array_api
 from tamiz.table.kinds import level_text
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import select_columns, select_rows
+from tamiz.table.views import select_columns, select_rows, target_array
 
 # Values that are predicted from at a time.
 _VALUES_PER_BATCH = 2**20
 # The smallest allowed parameters: the logarithm of a smaller count or variance is dominated by rounding.
 _MIN_ALPHA, _MIN_SMOOTHING = 1e-10, 1e-30
+
+
+# Numbers and codes by columns, and the position of each column among them.
+_Layout: TypeAlias = tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]
 
 
 class MixedNB(ClassifierMixin, BaseEstimator):
@@ -125,6 +130,10 @@ class MixedNB(ClassifierMixin, BaseEstimator):
             counts = MixedCounts.of(table, table.schema.n_classes)
         record_features(self, X)
         warn_user(table.schema.excluded_column_notes)
+        return self._fit_counts(counts, labels)
+
+    def _fit_counts(self, counts: MixedCounts, labels: NDArray[Any]) -> Self:
+        """Compute the fitted attributes from the counts of all classes, whose labels are given."""
         present = np.flatnonzero(counts.weight > 0)
         codes = present[np.argsort(labels[present])]
         return self._set_model(counts.select_classes(codes), labels, labels[codes])
@@ -278,9 +287,7 @@ def _has_same_encoding(new: Schema, fitted: Schema) -> bool:
     return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
 
 
-def _column_layout(
-    block: Block, columns: list[int], schema: Schema
-) -> tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]:
+def _column_layout(block: Block, columns: list[int], schema: Schema) -> _Layout:
     """Return numbers and codes by columns (a missing code is n_levels), and the position of each column among them.
 
     Positions of codes are negative: -1 - q is row q of the codes.
@@ -295,6 +302,12 @@ def _column_layout(
         values = block.column(j)
         codes[q], at[index[j]] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
     return numbers, codes, at
+
+
+def _join_layouts(parts: list[_Layout]) -> _Layout:
+    """Return the layout of consecutive blocks."""
+    numbers, codes = [part[0] for part in parts], [part[1] for part in parts]
+    return np.concatenate(numbers, axis=1), np.concatenate(codes, axis=1), parts[0][2]
 
 
 def _fit_normals(moments: Floats, min_share: float) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
@@ -325,6 +338,50 @@ def _log_level_shares(table: Floats, alpha: float) -> Floats:
     return np.vstack([np.log(counts / counts.sum(axis=0)), np.zeros(table.shape[1])])
 
 
+@dataclass(frozen=True)
+class _RowPredictor:
+    """Predicts the test rows of a block, on a worker too (`tamiz.models.fold_sums.Predict`).
+
+    Attributes
+    ----------
+    model : CodedModel
+        Of the columns that are read.
+    schema : Schema
+    columns : list of int
+    sets : CandidateArrays
+    """
+
+    model: CodedModel
+    schema: Schema
+    columns: list[int]
+    sets: CandidateArrays
+
+    def __call__(
+        self,
+        block: Block,
+        test_rows: list[NDArray[np.intp]],
+        codes: NDArray[np.int64],
+        counts: Floats,
+        doubtful: NDArray[np.bool_],
+    ) -> None:
+        rows = np.concatenate(test_rows)
+        starts = np.cumsum([0, *map(len, test_rows)]).astype(np.int64)
+        numbers, levels, positions = _column_layout(block, self.columns, self.schema)
+        slots = np.zeros(self.schema.n_columns, dtype=np.int64)
+        slots[self.columns] = positions
+        numbers, levels = np.ascontiguousarray(numbers[:, rows]), np.ascontiguousarray(levels[:, rows])
+        coded_confusion(
+            CodedValues(read_only(numbers), read_only(levels), read_only(slots)),
+            CodedModel(*map(read_only, self.model)),
+            LabelledRows(read_only(codes[rows]), read_only(block.weight_or_ones[rows]), read_only(starts)),
+            CandidateArrays(*map(read_only, self.sets)),
+            0,
+            len(counts),
+            counts,
+            doubtful,
+        )
+
+
 class MixedNBBackend(FoldBackend):
     """Sums of log-likelihoods over columns; refits get a view of the table with the levels of the whole table.
 
@@ -348,8 +405,7 @@ class MixedNBBackend(FoldBackend):
         self._table_starts = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
         self._table_widths = np.tile(sizes, (n_folds, 1))
         position = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
-        for f, fold in enumerate(task.folds):
-            model = self._fit_model(select_rows(task.table, fold.train))
+        for f, model in enumerate(self._fit_folds()):
             here = np.searchsorted(task.classes, model.classes_)
             self._has_class[f, here], self._log_prior[f, here] = True, model.class_log_prior_
             # A column without a value among the training rows has zero terms.
@@ -359,22 +415,41 @@ class MixedNBBackend(FoldBackend):
             for j, levels in zip(model.schema_.categorical, model._level_log_shares, strict=True):
                 q = position[j]
                 self._table[f, offsets[q] : offsets[q + 1]].reshape(n_classes, -1)[here] = levels.T
-        self._load_test_values()
+        self._numbers, self._codes = np.empty((0, 0)), np.empty((0, 0), dtype=np.uint32)
+        if not task.reads_in_passes:
+            self._load_test_values()
+
+    def _fit_folds(self) -> Iterator[MixedNB]:
+        """Yield the model of all columns for the training rows of every fold."""
+        task = self.task
+        if not task.reads_in_passes:
+            yield from (self._fit_model(select_rows(task.table, fold.train)) for fold in task.folds)
+            return
+        schema, labels = task.table.schema, task.table.class_labels
+        assert labels is not None
+        empty = MixedCounts.statistics(schema, schema.n_classes)
+        (sums,) = task.table.reduce(TrainingSums(empty, task.row_roles))
+        codes, weights = target_array(task.table), task.weight_or_ones
+        for (moments, tables), fold in zip(sums.folds, task.folds, strict=True):
+            counts = MixedCounts.from_sums(schema, moments, tables, codes[fold.train], weights[fold.train])
+            yield clone(task.estimator)._fit_counts(counts, labels)
 
     def _load_test_values(self) -> None:
         """Store the numbers and codes of the test rows."""
         task, schema = self.task, self.task.table.schema
         used = schema.used.tolist()
-        parts = [_column_layout(block, used, schema) for block in task.table.blocks(used)]
-        self._numbers = np.ascontiguousarray(np.concatenate([part[0] for part in parts], axis=1)[:, task.test_rows])
-        self._codes = np.ascontiguousarray(np.concatenate([part[1] for part in parts], axis=1)[:, task.test_rows])
+        numbers, codes, positions = _join_layouts(
+            [_column_layout(block, used, schema) for block in task.table.blocks(used)]
+        )
+        self._numbers = np.ascontiguousarray(numbers[:, task.test_rows])
+        self._codes = np.ascontiguousarray(codes[:, task.test_rows])
         # Unused columns are in no set.
         self._column_positions = np.zeros(schema.n_columns, dtype=np.int64)
-        self._column_positions[used] = parts[0][2]
+        self._column_positions[used] = positions
 
     @cached_property
     def _coded_values(self) -> CodedValues:
-        return CodedValues(*map(read_only, (self._numbers, self._codes, self._column_positions)))
+        return CodedValues(read_only(self._numbers), read_only(self._codes), read_only(self._column_positions))
 
     @cached_property
     def _model(self) -> CodedModel:
@@ -405,6 +480,12 @@ class MixedNBBackend(FoldBackend):
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
         """Return the weights of the test rows by true and predicted class."""
+        if self.task.reads_in_passes:
+            columns = np.flatnonzero(candidates.masks().any(axis=0))
+            predict = _RowPredictor(
+                self._model_of(columns), self.task.table.schema, columns.tolist(), candidate_arrays(candidates)
+            )
+            return count_in_passes(self, candidates, columns, predict)
         rows, sets = self.task.labelled_test_rows, candidate_arrays(candidates)
 
         def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
@@ -412,22 +493,41 @@ class MixedNBBackend(FoldBackend):
 
         return count_predictions(self, candidates, count)
 
+    def _model_of(self, columns: ColumnIndices) -> CodedModel:
+        """Return the parameters of some columns."""
+        schema, model = self.task.table.schema, self._model
+        mine = np.flatnonzero(np.isin(schema.numeric, columns))
+        coded = np.flatnonzero(np.isin(schema.categorical, columns))
+        normals = (each[:, :, mine] for each in model[:3])
+        tables = (model.table, model.table_starts[:, coded], model.n_codes[:, coded])
+        return CodedModel(*(np.ascontiguousarray(each) for each in (*normals, *tables, *model[-2:])))
+
+    def _test_layout(self, columns: ColumnIndices, fold: int) -> _Layout:
+        """Return what `_column_layout` does of columns, ascending, for the test rows of a fold."""
+        if self.task.reads_in_passes:
+            own = columns.tolist()
+            rows = select_rows(select_columns(self.task.table, own), self.task.folds[fold].test)
+            return _join_layouts([_column_layout(block, own, self.task.table.schema) for block in rows.blocks(own)])
+        here, at = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1]), self._column_positions[columns]
+        is_number: NDArray[np.bool_] = at >= 0
+        slots = np.where(is_number, np.cumsum(is_number) - 1, -np.cumsum(np.logical_not(is_number)))
+        numbers, codes = self._numbers[at[is_number], here], self._codes[-1 - at[~is_number], here]
+        return np.ascontiguousarray(numbers), np.ascontiguousarray(codes), slots
+
     def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats:
         """Return log prior plus log likelihood, added in the order of `MixedNB`."""
-        here = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1])
-        numbers, codes = np.ascontiguousarray(self._numbers[:, here]), np.ascontiguousarray(self._codes[:, here])
-        normals = (self._centre[fold], self._scale[fold], self._constant[fold])
-        tables = (self._table.ravel(), self._table_starts[fold], self._table_widths[fold])
+        numbers, codes, slots = self._test_layout(columns, fold)
+        model = self._model_of(columns)
+        normals = (np.ascontiguousarray(each[fold]) for each in model[:3])
+        tables = (model.table, *(np.ascontiguousarray(each[fold]) for each in (model.table_starts, model.n_codes)))
         joint = np.empty((len(self.task.classes), numbers.shape[1]))
-        joint_log_likelihoods(
-            numbers, codes, self._column_positions[columns], *normals, *tables, self._log_prior[fold], joint
-        )
+        joint_log_likelihoods(numbers, codes, slots, *normals, *tables, self._log_prior[fold], joint)
         return joint[self._has_class[fold]].T
 
     def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
         """Return the numbers and codes of the test rows of a fold."""
-        here, at = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1]), self._column_positions[columns]
-        return np.concatenate([self._numbers[at[at >= 0], here], self._codes[-1 - at[at < 0], here]]).T
+        numbers, codes, _ = self._test_layout(columns, fold)
+        return np.concatenate([numbers, codes]).T
 
     def evaluation_cost(self) -> float:
         """Return the approximate microseconds of adding a column."""

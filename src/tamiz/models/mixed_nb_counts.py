@@ -120,14 +120,24 @@ class MixedCounts:
     @classmethod
     def of(cls, table: Table, n_classes: int) -> MixedCounts:
         """Count the rows of a table whose target is class codes below `n_classes`."""
-        schema = table.schema
+        sums = table.reduce(*cls.statistics(table.schema, n_classes))
+        return cls.from_sums(table.schema, *sums, target_array(table), weights_or_ones(table))
+
+    @staticmethod
+    def statistics(schema: Schema, n_classes: int) -> tuple[ClassMoments, ContingencyTables]:
+        """Return the empty statistics of rows that the counts consist of."""
         coding = Coding({**schema.n_levels, schema.n_columns: n_classes}, {})
         pairs = [(j, schema.n_columns) for j in schema.categorical]
-        moments, tables = table.reduce(ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding))
-        weights = weights_or_ones(table)
+        return ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding)
+
+    @classmethod
+    def from_sums(
+        cls, schema: Schema, moments: ClassMoments, tables: ContingencyTables, codes: NDArray[Any], weights: Floats
+    ) -> MixedCounts:
+        """Return the counts of rows with these statistics, classes and weights."""
         return cls(
             schema,
-            np.bincount(target_array(table), weights, n_classes).astype(np.float64),
+            np.bincount(codes, weights, moments.n_classes).astype(np.float64),
             np.stack([getattr(moments, name) for name in _FIELDS]),
             tuple(one[:-1, :-1] for one in tables.tables),
             float(np.square(weights).sum()),

@@ -202,5 +202,5 @@ def column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.in
     """Return the positions of each column in the rows of a refit; an encoded categorical column has several."""
     if not task.is_encoded:
         return [np.array([k]) for k in range(len(columns))]
-    at = task.matrix.coordinates_of(columns)
-    return [np.searchsorted(at, task.matrix.coordinates[j]) for j in columns.tolist()]
+    at = task.encoder.coordinates_of(columns)
+    return [np.searchsorted(at, task.encoder.coordinates[j]) for j in columns.tolist()]

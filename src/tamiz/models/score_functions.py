@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tamiz.exceptions import DataError
 from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
 from tamiz.models.fit_errors import error_context
+from tamiz.models.fold_sums import Predict, PredictionCounts
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates
@@ -53,6 +54,23 @@ def count_predictions(backend: FoldBackend, candidates: Candidates, fill_counts:
         fill_counts(*span, counts, doubtful)
 
     parallel.run_blocks(work, parallel.block_ranges(len(candidates), size))
+    return _refit_doubtful(backend, candidates, counts, doubtful)
+
+
+def count_in_passes(backend: FoldBackend, candidates: Candidates, columns: ColumnIndices, predict: Predict) -> Floats:
+    """Return the same from a pass over some columns of the table."""
+    task = backend.task
+    n_classes = len(task.classes)
+    roles = task.row_roles.with_values(task.table, [task.codes.astype(np.int32)])
+    shape = len(candidates), len(task.folds), n_classes, n_classes
+    (found,) = task.table.reduce(PredictionCounts(columns.tolist(), roles, predict, shape))
+    return _refit_doubtful(backend, candidates, found.counts, found.doubtful)
+
+
+def _refit_doubtful(
+    backend: FoldBackend, candidates: Candidates, counts: Floats, doubtful: NDArray[np.bool_]
+) -> Floats:
+    """Return counts with those of refits where rounding could change a prediction."""
     if doubtful.any():
         masks = candidates.masks()
         refits = [(np.flatnonzero(masks[c]), fold) for c, fold in np.argwhere(doubtful).tolist()]

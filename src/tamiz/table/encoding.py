@@ -165,6 +165,18 @@ class CoordinateMoments:
     present_weight: Floats
     total_weight: float
 
+    @classmethod
+    def of(cls, moments: Moments, counts: LevelCounts, total_weight: float) -> CoordinateMoments:
+        """Return the moments of numbers and of the indicators of levels."""
+        mean, squares, weights = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
+        for count in counts.counts:
+            present = float(count[:-1].sum())
+            share = count[:-1] / max(present, 1e-300)
+            mean.append(share)
+            squares.append(present * share * (1 - share))
+            weights.append(np.full(len(share), present))
+        return cls(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights), total_weight)
+
     @property
     def std(self) -> Floats:
         """The standard deviation of the present values, 0 if their weight is at most 1."""
@@ -176,15 +188,7 @@ def coordinate_moments(table: Table) -> CoordinateMoments:
     schema = table.schema
     coding = Coding(schema.n_levels, {})
     moments, counts = table.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
-    mean, squares, weights = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
-    for count in counts.counts:
-        present = float(count[:-1].sum())
-        share = count[:-1] / max(present, 1e-300)
-        mean.append(share)
-        squares.append(present * share * (1 - share))
-        weights.append(np.full(len(share), present))
-    total = sum(float(block.weight_or_ones.sum()) for block in table.blocks([]))
-    return CoordinateMoments(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights), total)
+    return CoordinateMoments.of(moments, counts, sum(float(block.weight_or_ones.sum()) for block in table.blocks([])))
 
 
 def level_indicators(schema: Schema) -> tuple[LevelIndicators, ...]:

@@ -288,6 +288,11 @@ def _with_stored_rows(workers: Workers, block: Block) -> Block:
 _stored: dict[tuple[Any, ...], FileColumn] = {}
 
 
+def store_rows(workers: Workers | None, values: NDArray[Any]) -> Any:
+    """Return a column of values of the rows that tasks can read: the array itself, or a file that is deleted with the array."""
+    return values if workers is None else _store_once(workers, values)
+
+
 def _store_once(workers: Workers, values: Any) -> Any:
     if not isinstance(values, np.ndarray) or len(values) <= _MAX_SENT_ROWS:
         return values
