@@ -103,7 +103,11 @@ class Folds(Sequence[Fold]):
     @property
     def used_rows(self) -> RowIndices:
         """The rows that are in some fold, ascending."""
-        return np.unique(np.concatenate([rows for fold in self.splits for rows in (fold.train, fold.test)]))
+        parts = [rows for fold in self.splits for rows in (fold.train, fold.test)]
+        is_used = np.zeros(1 + max(int(rows.max(initial=-1)) for rows in parts), dtype=bool)
+        for rows in parts:
+            is_used[rows] = True
+        return np.flatnonzero(is_used)
 
     @property
     def variance_factor(self) -> float:
