@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 REPORT := report.html
+# Hundreds of tests start Python, which is to compile no module twice.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: report test slow docs bench stubs format clean
 

@@ -2,9 +2,12 @@
 
     python -m benchmarks.worker_scaling generate FOLDER [--rows 2e7] [--columns 50]
     python -m benchmarks.worker_scaling run FOLDER [--workers 1 2] [--dask]
+    python -m benchmarks.worker_scaling round FOLDER [--rows 2e7] [--columns 200] [--workers 1 2]
 
 `run` prints a line for the floor and one for each number of workers, 0 for none. The floor is that of one core: to read the folder
-column by column, to sort every number, and to multiply the columns with each other. Memory is measured from outside.
+column by column, to sort every number, and to multiply the columns with each other. Memory is measured from outside. `round` prints
+for each number of workers the seconds in which one column is compared with all others, which is what a step of CFS or mRMR needs,
+and those of reading the codes of all columns once.
 """
 
 import argparse
@@ -25,6 +28,8 @@ import pyarrow.parquet as pq
 
 ROWS_OF_FILE = 500_000
 N_EMPTY_TASKS = 500
+# Values of a coded column.
+N_CODES = 8
 
 
 def generate(folder, n_rows, n_columns):
@@ -116,6 +121,40 @@ def analyse(folder, n_workers, *, dask):
     print(json.dumps(facts))
 
 
+def measure_round(folder, n_rows, n_columns, workers):
+    """Print the seconds of comparing one coded column with all others, and of reading the codes."""
+    from tamiz.criteria.uncertainty import _UncertaintiesOnWorkers
+    from tamiz.kernels import contingency as kernels
+    from tamiz.runtime.executors import Workers
+    from tamiz.statistics.contingency import CodedRows, Coding
+    from tamiz.table.worker_tasks import _StoredCodes
+
+    folder.mkdir(exist_ok=True)
+    rows = CodedRows(range(n_columns), Coding(dict.fromkeys(range(n_columns), N_CODES), {}))
+    rows.codes, rows.n_samples, rows.weight = _StoredCodes.allocate(folder, rows, n_rows), n_rows, np.empty(0)
+    rng, path = np.random.default_rng(0), Path(rows.codes.path)
+    with path.open("r+b") as file:
+        for _ in range(n_columns):
+            file.write(rng.integers(0, N_CODES, n_rows, dtype=np.uint8).data)
+    first, second = np.zeros(n_columns - 1, dtype=np.intp), np.arange(1, n_columns)
+    for n in workers:
+        seconds = {}
+        with make_executor(n, dask=False) as executor:
+            rows.workers = Workers(executor, folder)
+            # The first round starts the workers; the second finds the file in the same cache as the reader below.
+            for name in ("first_round", "round"):
+                begun = time.perf_counter()
+                _UncertaintiesOnWorkers(rows, kernels.LEFT_OUT).associations(first, second)
+                seconds[name] = time.perf_counter() - begun
+        begun = time.perf_counter()
+        with path.open("rb", buffering=0) as file:
+            while file.readinto(memoryview(bytearray(2**24))):
+                pass
+        seconds["read"] = time.perf_counter() - begun
+        print(json.dumps({"workers": n, "bytes": n_rows * n_columns, "seconds": seconds}), flush=True)
+    path.unlink()
+
+
 def run(folder, workers, *, dask):
     print(json.dumps({"floor": watched(["floor", str(folder)])}), flush=True)
     for n in workers:
@@ -147,7 +186,7 @@ def watched(arguments):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=["generate", "run", "floor", "analyse"])
+    parser.add_argument("action", choices=["generate", "run", "round", "floor", "analyse"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=float, default=2e7)
     parser.add_argument("--columns", type=int, default=50)
@@ -156,6 +195,8 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if options.action == "generate":
         generate(options.folder, int(options.rows), options.columns)
+    elif options.action == "round":
+        measure_round(options.folder, int(options.rows), options.columns, [n for n in options.workers if n])
     elif options.action == "floor":
         measure_floor(options.folder)
     elif options.action == "analyse":

@@ -108,7 +108,11 @@ def pipeline(name, model, X):
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
-@pytest.mark.parametrize("columns", [["a", "kind", "b"], ["a", "b"], ["kind", "b"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "columns",
+    [["a", "kind", "b"], *(pytest.param(one, marks=pytest.mark.slow) for one in (["a", "b"], ["kind", "b"]))],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_those_of_cross_validate(name, columns, target):
     models = CLASSIFIERS if target == "classes" else REGRESSORS

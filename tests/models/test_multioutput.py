@@ -51,7 +51,17 @@ def scores(results, number):
     return [results[f"split{fold}_test_score"][number] for fold in range(4)]
 
 
-@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error", make_scorer(mean_absolute_error)], ids=str)
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        None,
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("neg_mean_squared_error", make_scorer(mean_absolute_error))
+        ),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize(
     "estimator",
     [LinearRegression(), KNeighborsRegressor(3), make_pipeline(StandardScaler(), Ridge())],

@@ -93,7 +93,7 @@ CASES = {
 }
 
 
-FAST_CASES = ("pandas", "weights", "a lambda")
+FAST_CASES = ("weights", "a lambda")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -64,7 +64,9 @@ def test_a_journal_changes_nothing_about_the_search(tmp_path):
     assert_same(archive, search_in(BestFirst(), Quadratic(3, 8), 8))
 
 
-@pytest.mark.parametrize("search", [Forward(), Backward(), BestFirst(patience=2)], ids=repr)
+@pytest.mark.parametrize(
+    "search", [Forward(), pytest.param(Backward(), marks=pytest.mark.slow), BestFirst(patience=2)], ids=repr
+)
 def test_a_search_goes_on_from_any_byte_at_which_it_was_cut_off(tmp_path, search):
     whole, _ = searched(tmp_path / "whole", search, p=5)
     written = (tmp_path / "whole").read_bytes()

@@ -573,7 +573,15 @@ TABLES_WITH_NOISE = [
 
 
 @pytest.mark.parametrize("options", TABLES_WITH_NOISE)
-@pytest.mark.parametrize("merit", [CFS(), JMI(), MRMR(), MIM(correction="chance")])
+@pytest.mark.parametrize(
+    "merit",
+    [
+        CFS(),
+        JMI(),
+        pytest.param(MRMR(), marks=pytest.mark.slow),
+        pytest.param(MIM(correction="chance"), marks=pytest.mark.slow),
+    ],
+)
 def test_a_choice_among_columns_without_association_is_named_as_arbitrary(merit, options, monkeypatch):
     # Searches on shuffled targets are not of interest here.
     monkeypatch.setattr(SubsetSelector, "_find_chance", lambda *_: None)

@@ -37,8 +37,9 @@ def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     assert find(None, subset=SimpleNamespace(columns=())) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
-@pytest.mark.parametrize(("low", "withheld"), [(-0.1, True), pytest.param(0.1, False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("low", "withheld"), [(-0.1, True), (0.1, False)])
 def test_the_warning_and_the_recommendation_are_one_decision(monkeypatch, low, withheld):
     # The gain decides, also where the baseline varies so much that the score is above its mean.
     rng = np.random.default_rng(0)

@@ -49,10 +49,9 @@ def is_above_chance(x, y, seed=0):
     "kind",
     [
         "plain",
-        "number",
         *(
             pytest.param(kind, marks=pytest.mark.slow)
-            for kind in ("imbalanced", "sorted", "strong beside", "patient determines")
+            for kind in ("number", "imbalanced", "sorted", "strong beside", "patient determines")
         ),
     ],
 )

@@ -103,12 +103,7 @@ def folder(tmp_path, monkeypatch):
 
 
 # The others take a minute.
-QUICKLY_REPEATED = (
-    "kinds",
-    "sizes and sets",
-    "a graph",
-    "groups and weights",
-)
+QUICKLY_REPEATED = ("sizes and sets", "groups and weights")
 ALL_STUDIES = [
     pytest.param(name, marks=() if name in QUICKLY_REPEATED else pytest.mark.slow, id=name) for name in STUDIES
 ]
@@ -230,7 +225,9 @@ def test_a_table_is_named_as_one():
             r"no equivalent of Evaluations\(5\) & Patience\(2\)",
             marks=pytest.mark.slow,
         ),
-        ({"stop": Evaluations(5) | Evaluations(7)}, "accepts each stopping rule once"),
+        pytest.param(
+            {"stop": Evaluations(5) | Evaluations(7)}, "accepts each stopping rule once", marks=pytest.mark.slow
+        ),
         pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no equivalent of Seconds\(90\)", marks=pytest.mark.slow),
         pytest.param(
             {"relevances": [LaplacianScore(graph=KNearest(3))]},
@@ -242,7 +239,9 @@ def test_a_table_is_named_as_one():
             r"no equivalent of InformationGain\(missing='category'\)",
             marks=pytest.mark.slow,
         ),
-        ({"maps": [PCA(2)]}, "accepts maps by name, and the study was passed reducers"),
+        pytest.param(
+            {"maps": [PCA(2)]}, "accepts maps by name, and the study was passed reducers", marks=pytest.mark.slow
+        ),
         pytest.param({"graph": KNearest(9)}, r"no equivalent of KNearest\(9\)", marks=pytest.mark.slow),
         pytest.param({"random_state": None}, "without an integer seed", marks=pytest.mark.slow),
         pytest.param({"random_state": np.random.default_rng(0)}, "without an integer seed", marks=pytest.mark.slow),

@@ -111,13 +111,9 @@ def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | Non
     columns = columns[:_MAX_COLORS]
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
-    values: dict[int, list[Any]] = {j: [] for j in columns}
-    for block in table.blocks([j for j in columns if j < schema.n_columns]):
-        here = rows[(rows >= block.rows.start) & (rows < block.rows.stop)] - block.rows.start
-        for j in columns:
-            values[j] += block.column(j)[here].tolist()
     return [
-        _color_column(schema.column(j), "target" if j == schema.n_columns else "column", values[j]) for j in columns
+        _color_column(schema.column(j), "target" if j == schema.n_columns else "column", table.column(j)[rows].tolist())
+        for j in columns
     ]
 
 

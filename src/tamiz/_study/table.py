@@ -33,7 +33,7 @@ from tamiz.table.duplicate_detection import (
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
 from tamiz.table.row_order import describe_row_order, monotone_column_warnings
 from tamiz.table.schema import Column
-from tamiz.table.views import target_array
+from tamiz.table.views import target_array, weight_array
 
 # Whole numbers with 3 to 12 distinct values, each in several rows, may be codes. With two values the kind makes no difference.
 _MIN_CODES, _MAX_CODES = 3, 12
@@ -140,10 +140,7 @@ def describe_table(table: Table, leaks: Sequence[LeakageFinding] | None = None) 
     summaries = {j: _moment_summary(moments, k) for k, j in enumerate(wanted)}
     classes: tuple[ClassWeight, ...] = ()
     if target is not None and schema.has_classes:
-        weights = np.zeros(schema.n_classes)
-        for block in table.blocks([]):
-            assert block.y is not None
-            weights += np.bincount(block.y, block.weight, schema.n_classes)
+        weights = np.bincount(target_array(table), weight_array(table), schema.n_classes)
         pairs = zip(target.levels, weights.tolist(), strict=True)
         classes = tuple(ClassWeight(name=name, weight=total) for name, total in pairs)
     prints = compute_fingerprints(table)

@@ -22,7 +22,7 @@ from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 from tamiz.statistics.influence import WeightedRows, mid_ranks, t_quantile
 from tamiz.table.factory import as_table
-from tamiz.table.views import weight_array
+from tamiz.table.views import target_array, weight_array
 
 # Bins of predicted probabilities, and the expected rows of the class in each.
 _MAX_BINS, _MIN_EXPECTED = 10, 5
@@ -176,7 +176,7 @@ def calibration(
     all_rows = WeightedRows(
         np.ones(table.schema.n_rows) if weight is None else weight, table.groups, schema.weight_kind == "sampling"
     )
-    codes = np.concatenate([np.asarray(block.y) for block in table.blocks([])])
+    codes = target_array(table)
     counts = np.bincount(codes, all_rows.weight, len(schema.target.levels))
     if of_class is None:
         chosen = int(np.argmin(np.where(counts > 0, counts, np.inf)))

@@ -142,9 +142,7 @@ class SyntheticTargets:
 
     def _read(self, columns: ColumnNumbers) -> list[NDArray[Any]]:
         """Return the values of some columns."""
-        numbers = columns.tolist()
-        parts = [[np.asarray(block.column(j)) for j in numbers] for block in self.table.blocks(sorted(set(numbers)))]
-        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return [self.table.column(j) for j in columns.tolist()]
 
 
 class TrueColumns:
@@ -193,11 +191,9 @@ def _standardize(values: NDArray[Any], weight: Floats) -> Floats:
 def _varying_columns(table: Table) -> ColumnNumbers:
     """Return the columns that have two different values."""
     columns = table.schema.used
-    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
-    for block in table.blocks(columns.tolist()):
-        for k, j in enumerate(columns.tolist()):
-            values = np.asarray(block.column(j))
-            present = values[~is_missing(values)].astype(np.float64)
-            low[k] = min(low[k], present.min(initial=np.inf))
-            high[k] = max(high[k], present.max(initial=-np.inf))
-    return columns[low < high]
+    varies = []
+    for j in columns.tolist():
+        values = table.column(j)
+        present = values[~is_missing(values)]
+        varies.append(len(present) > 0 and present.min() < present.max())
+    return columns[np.array(varies, dtype=bool)]

@@ -190,9 +190,8 @@ def _larger(plain: Floats, ranked: Floats, one: int, other: int) -> tuple[Floats
 def read_numbers(table: Table, columns: list[int]) -> tuple[Floats, Floats]:
     """Return numbers of shape (n_rows, n_columns), divided by the largest absolute value of each column, and these values."""
     numbers = np.empty((table.schema.n_rows, len(columns)))
-    for block in table.blocks(columns) if columns else ():
-        for k, j in enumerate(columns):
-            numbers[block.rows.start : block.rows.stop, k] = block.column(j)
+    for k, j in enumerate(columns):
+        numbers[:, k] = table.column(j)
     with np.errstate(invalid="ignore"):
         largest = np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0)
     scale: Floats = np.where(largest > 0, largest, 1.0)
@@ -254,14 +253,7 @@ def _common_weights(table: Table, columns: Sequence[int], weight: Floats) -> Flo
     incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
     common = np.full((p, p), weight.sum())
     if incomplete:
-        present = np.column_stack(
-            [
-                np.concatenate(
-                    [~is_missing(np.asarray(block.column(columns[k]))) for block in table.blocks([columns[k]])]
-                )
-                for k in incomplete
-            ]
-        ).astype(np.float64)
+        present = np.column_stack([~is_missing(table.column(columns[k])) for k in incomplete]).astype(np.float64)
         both = present.T @ (present * weight[:, None])
         common[incomplete] = both.diagonal()[:, None]
         common[:, incomplete] = np.minimum(common[:, incomplete], both.diagonal())

@@ -217,10 +217,8 @@ def _encode_target(table: Table, weight: Floats | None) -> tuple[NDArray[Any] | 
 def _missing_indicators(table: Table, columns: list[int]) -> Floats:
     """Return a matrix with 1 where a value of the columns is missing, else 0."""
     indicators = np.zeros((table.schema.n_rows, len(columns)))
-    for block in table.blocks(columns):
-        for k, j in enumerate(columns):
-            values = np.asarray(block.column(j))
-            indicators[block.rows.start : block.rows.stop, k] = is_missing(values)
+    for k, j in enumerate(columns):
+        indicators[:, k] = is_missing(table.column(j))
     return indicators
 
 

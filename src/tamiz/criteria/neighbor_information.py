@@ -198,12 +198,7 @@ def _column_blocks(table: Table) -> Iterator[list[tuple[int, NDArray[Any]]]]:
     schema = table.schema
     used = schema.used.tolist()
     for start, stop in parallel.block_ranges(len(used), max(1, _BLOCK_VALUES // schema.n_rows)):
-        columns = used[start:stop]
-        parts = [[block.column(j) for j in columns] for block in table.blocks(columns)]
-        yield [
-            (j, values[0] if len(values) == 1 else np.concatenate(values))
-            for j, values in zip(columns, zip(*parts, strict=True), strict=True)
-        ]
+        yield [(j, table.column(j)) for j in used[start:stop]]
 
 
 def _describe_estimates(found: dict[int, Estimate], schema: Schema, n_neighbors: int) -> list[Verdict]:

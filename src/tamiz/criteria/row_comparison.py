@@ -153,9 +153,8 @@ def read_compared_rows(table: Table, *, sort_by_target: bool, skip_missing: bool
     position = np.empty(len(order), dtype=np.intp)
     position[order] = np.arange(len(order))
     values = np.empty((len(columns), schema.n_rows))
-    for block in table.blocks(columns):
-        for k, j in enumerate(columns):
-            values[k, position[block.rows.start : block.rows.stop]] = block.column(j)
+    for k, j in enumerate(columns):
+        values[k, position] = table.column(j)
     is_number = np.array([schema.columns[j].is_number for j in columns], dtype=np.bool_)
     n_levels = np.array([len(schema.columns[j].levels) for j in columns], dtype=np.int64)
     values[~is_number[:, None] & (values < 0)] = np.nan

@@ -25,6 +25,8 @@ _Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
 
 # Up to this many values, counting bits is faster than counting rows.
 _MAX_BIT_VALUES = 14
+# Pairs for each column from which on bits are faster than counts.
+_MIN_BIT_USES = 3
 # Rows times pairs of one block: for less, a thread costs more than it saves.
 _BLOCK_ROWS = 2**24
 
@@ -121,15 +123,16 @@ def check_table_sizes(coding: Coding, schema: Schema, n_tables: int = 1) -> None
 class _PairwiseUncertainties(PairwiseAssociations):
     """Symmetric uncertainties of pairs of coded columns."""
 
-    def __init__(self, rows: CodedRows, rule: int) -> None:
+    def __init__(self, rows: CodedRows, rule: int, *, by_bits: bool = True) -> None:
         self._rule = rule
         self._rows = rows
         self._sizes = np.array([rows.coding.sizes[c] for c in rows.columns], dtype=np.int64)
         # The index of each column of the table among the coded columns.
         self._position = np.zeros(max(rows.columns) + 1, dtype=np.int64)
         self._position[list(rows.columns)] = np.arange(len(rows.columns))
-        self._by_bits = (self._sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0)
-        self._pack_bits()
+        self._by_bits = (self._sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0) & by_bits
+        if self._by_bits.any():
+            self._pack_bits()
 
     def _pack_bits(self) -> None:
         codes, n = self._rows.codes, self._rows.codes.shape[1]
@@ -193,7 +196,9 @@ class _UncertaintiesOnWorkers(PairwiseAssociations):
 
 
 def _associate(rule: int, rows: CodedRows, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-    return _PairwiseUncertainties(rows, rule).associations(i, j)
+    # To pack a column as bits takes as long as to count it three times.
+    by_bits = len(i) > _MIN_BIT_USES * len(rows.columns)
+    return _PairwiseUncertainties(rows, rule, by_bits=by_bits).associations(i, j)
 
 
 def symmetric_uncertainty(

@@ -105,8 +105,7 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
     rng = np.random.default_rng(make_rng(random_state).integers(2**63))
     with parallel.thread_session():
         table = as_table(X)
-        used = table.schema.used.tolist()
-        values = {j: block.column(j) for block in table.blocks(used) for j in used}
+        values = {j: table.column(j) for j in table.schema.used.tolist()}
         sampler = KnockoffSampler(values, table.schema.names, method, rng)
         permutations = sampler.draw(rng)
     warn_user(sampler.collinearity_warnings())

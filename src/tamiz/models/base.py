@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
-from tamiz.models.design_matrix import N_FOLD_MATRICES, EncodedMatrix, MatrixEncoding, RowEncoder
+from tamiz.models.design_matrix import N_FOLD_MATRICES, EncodedMatrix, MatrixEncoder, MatrixEncoding
 from tamiz.models.estimators import fit_weighted, requested_metadata, unwrap_estimator
 from tamiz.models.fit_warnings import FitWarnings
 from tamiz.models.fold_sums import RowRoles, fit_encodings, has_repeated_rows
@@ -193,11 +193,11 @@ class CVTask:
         return EncodedMatrix(self.table, self.folds, self.encoding, impute=self.impute)
 
     @cached_property
-    def encoder(self) -> RowEncoder:
+    def encoder(self) -> MatrixEncoder:
         """The coordinates of the columns and their encoding in every fold."""
         if not self.reads_in_passes:
             return self.matrix
-        made = RowEncoder(self.table.schema, self.encoding, impute=self.impute)
+        made = MatrixEncoder(self.table.schema, self.encoding, impute=self.impute)
         if self.encoding == "standard":
             fit_encodings(made, self.table, self.folds, self.row_roles)
         return made

@@ -35,7 +35,7 @@ N_FOLD_MATRICES = 4
 _FEWER_VALUES = "Leave columns out with kinds, or rows."
 
 
-class RowEncoder:
+class MatrixEncoder:
     """Encodes rows of a table as numbers; a column of the table has one or more coordinates (columns of the numbers).
 
     "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "codes" has these, and
@@ -86,7 +86,7 @@ class RowEncoder:
         """The number of coordinates of all columns."""
         return sum(map(len, self.coordinates))
 
-    def for_columns(self, columns: NDArray[np.intp]) -> RowEncoder:
+    def for_columns(self, columns: NDArray[np.intp]) -> MatrixEncoder:
         """Return the encoder of a table in which all other columns are excluded."""
         wanted = set(columns.tolist())
         schema = replace(
@@ -96,7 +96,7 @@ class RowEncoder:
                 for j, one in enumerate(self.schema.columns)
             ),
         )
-        made, at = RowEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
+        made, at = MatrixEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
         for encoding, absent in self.fitted:
             parts = (encoding.centre[at], encoding.scale[at], encoding.fill[at])
             own = Encoding([], schema.numeric, level_indicators(schema), *parts, 0, encoding.total_weight)
@@ -175,7 +175,7 @@ class RowEncoder:
         return np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()]))
 
 
-class EncodedMatrix(RowEncoder):
+class EncodedMatrix(MatrixEncoder):
     """The rows of a table as numbers.
 
     All folds have the coordinates of the whole table. A standardised coordinate whose column or level does not occur in the

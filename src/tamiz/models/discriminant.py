@@ -14,7 +14,7 @@ from sklearn.utils.fixes import parse_version
 from tamiz.kernels import CandidateArrays, read_only
 from tamiz.kernels.linear_models import DiscriminantFolds, discriminant_confusion
 from tamiz.models.base import CVTask, candidate_arrays
-from tamiz.models.design_matrix import RowEncoder
+from tamiz.models.design_matrix import MatrixEncoder
 from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
 from tamiz.models.score_functions import count_in_passes, count_predictions
 from tamiz.statistics.base import Block, Floats
@@ -153,7 +153,7 @@ class _RowPredictor:
     arrays : DiscriminantFolds
         Of all folds, without test rows.
     centres, units : ndarray of shape (n_folds, n_coordinates)
-    encoder : RowEncoder
+    encoder : MatrixEncoder
     sets : CandidateArrays
         Of coordinates.
     tolerance : float
@@ -162,7 +162,7 @@ class _RowPredictor:
     arrays: DiscriminantFolds
     centres: Floats
     units: Floats
-    encoder: RowEncoder
+    encoder: MatrixEncoder
     sets: CandidateArrays
     tolerance: float
 

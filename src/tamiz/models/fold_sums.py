@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.models.column_products import ColumnProducts
-from tamiz.models.design_matrix import RowEncoder
+from tamiz.models.design_matrix import MatrixEncoder
 from tamiz.models.folds import Folds
 from tamiz.statistics.base import Block, Floats, Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
@@ -162,7 +162,7 @@ class FoldProductSums(_FoldStatistic):
 
     Parameters
     ----------
-    encoder : RowEncoder
+    encoder : MatrixEncoder
     roles : RowRoles
         The first of its values is the class of each row; the others are targets, which become the last coordinates.
     n_classes : int
@@ -174,7 +174,7 @@ class FoldProductSums(_FoldStatistic):
         For every fold.
     """
 
-    def __init__(self, encoder: RowEncoder, roles: RowRoles, n_classes: int, *, centred: bool) -> None:
+    def __init__(self, encoder: MatrixEncoder, roles: RowRoles, n_classes: int, *, centred: bool) -> None:
         super().__init__(encoder.schema.used.tolist(), roles)
         self._encoder, self._n_classes, self._centred = encoder, n_classes, centred
         width = encoder.n_coordinates + len(roles.values) - 1
@@ -270,7 +270,7 @@ class PredictionCounts(_FoldStatistic):
         return self
 
 
-def fit_encodings(encoder: RowEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
+def fit_encodings(encoder: MatrixEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
     """Fit the standard encoding of every fold in one pass over a table."""
     schema = table.schema
     (sums,) = table.reduce(

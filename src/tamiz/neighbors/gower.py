@@ -57,13 +57,11 @@ class GowerScale:
         """Compute the ranges; constant columns are left out."""
         schema, used = table.schema, table.schema.used.tolist()
         least, largest = np.full(len(used), np.nan), np.full(len(used), np.nan)
-        for block in table.blocks(used):
-            for k, j in enumerate(used):
-                values = block.column(j)
-                present = values if schema.columns[j].is_number else values[values >= 0]
-                if len(present):
-                    least[k] = np.fmin(least[k], np.fmin.reduce(present))
-                    largest[k] = np.fmax(largest[k], np.fmax.reduce(present))
+        for k, j in enumerate(used):
+            values = table.column(j)
+            present = values if schema.columns[j].is_number else values[values >= 0]
+            if len(present):
+                least[k], largest[k] = np.fmin.reduce(present), np.fmax.reduce(present)
         varies = np.flatnonzero(largest > least)
         if len(varies) == 0:
             n = schema.n_columns
@@ -86,16 +84,14 @@ class GowerScale:
             "Keep fewer columns first, with RankSelector.",
         )
         values = np.empty((len(self.columns), n_rows))
-        for block in table.blocks(self.columns):
-            for k, j in enumerate(self.columns):
-                scaled = values[k, block.rows.start : block.rows.stop]
-                if self.schema.columns[j].is_number:
-                    # A value that overflows is outside the range, so its difference counts as 1 in any case.
-                    with np.errstate(over="ignore"):
-                        np.ldexp(block.column(j), -self.exponents[k], out=scaled)
-                else:
-                    scaled[:] = block.column(j)
-                    scaled[scaled < 0] = np.nan
+        for k, (j, scaled) in enumerate(zip(self.columns, values, strict=True)):
+            if self.schema.columns[j].is_number:
+                # A value that overflows is outside the range, so its difference counts as 1 in any case.
+                with np.errstate(over="ignore"):
+                    np.ldexp(table.column(j), -self.exponents[k], out=scaled)
+            else:
+                scaled[:] = table.column(j)
+                scaled[scaled < 0] = np.nan
         return values
 
 

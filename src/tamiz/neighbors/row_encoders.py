@@ -93,7 +93,7 @@ def check_missing_values(table: Table, *, fill_missing: bool, new_rows: bool = F
         text = f"{n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."
         warn_user([ImputationNote(text, "the distances of rows")])
         return
-    missing = np.concatenate([_missing_mask(block, incomplete) for block in table.blocks(incomplete)])
+    missing = np.column_stack([is_missing(table.column(j)) for j in incomplete])
     rows = np.flatnonzero(missing.any(axis=1))
     if not len(rows):
         # The table is a part of a table, and the missing values are in other rows.
@@ -109,10 +109,6 @@ def check_missing_values(table: Table, *, fill_missing: bool, new_rows: bool = F
     raise DataError(
         f"{describe_rows(table.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {remedy}."
     )
-
-
-def _missing_mask(block: Block, columns: list[int]) -> NDArray[np.bool_]:
-    return np.column_stack([is_missing(block.values[j]) for j in columns])
 
 
 class RowEncoder(ABC):

@@ -150,18 +150,9 @@ def _scale_weights(table: Table, rows: RowIndices | None) -> tuple[Floats, float
 
 def read_columns(table: Table, columns: Sequence[int], rows: RowIndices | None) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the columns with their values in all or the selected rows."""
-    parts: dict[int, list[NDArray[Any]]] = {j: [] for j in columns}
-    for block in table.blocks(columns):
-        here = slice(None) if rows is None else _rows_in_block(rows, block.rows)
-        for j in columns:
-            # Columns on disk are read here.
-            parts[j].append(np.asarray(block.values[j][here]))
     for j in columns:
-        yield j, parts[j][0] if len(parts[j]) == 1 else np.concatenate(parts[j])
-
-
-def _rows_in_block(rows: RowIndices, block: range) -> RowIndices:
-    return rows[(rows >= block.start) & (rows < block.stop)] - block.start
+        values = table.column(j)
+        yield j, values if rows is None else values[rows]
 
 
 class _SortedValues:

@@ -11,7 +11,7 @@ from ...reference.pca import chance
 
 
 @pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("shape", [(60, 5), (12, 20)])
+@pytest.mark.parametrize("shape", [(12, 20), pytest.param((60, 5), marks=pytest.mark.slow)])
 def test_the_reference_is_the_mean_over_drawn_tables(shape, standardize):
     X = np.random.default_rng(3).normal(size=shape) * np.linspace(1, 2, shape[1])
     pca = PCA(4, standardize=standardize).fit(X)
