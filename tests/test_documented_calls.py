@@ -182,7 +182,7 @@ def test_a_mistake_is_found_with_its_line(code):
 def test_no_docstring_has_a_word_that_the_site_reads_as_the_name_of_a_link():
     found = []
     for path in (ROOT / "src").rglob("*.py"):
-        for docstring in re.findall(r'^ *"""(.*?)"""', path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE):
+        for docstring in path.read_text("utf-8").split('"""')[1::2]:
             text = re.split(r"Examples\n *---", docstring)[0]
             text = re.sub(r"`[^`]*`|\.\. math::.*?(\n\n|$)", "", text, flags=re.DOTALL)
             # Not the names of attributes, before a colon.

@@ -212,6 +212,7 @@ def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_fo
         study(X, assess=True)
 
 
+@pytest.mark.slow
 def test_dates_take_part_by_their_parts_and_the_script_repeats_it():
     rng = np.random.default_rng(0)
     when = pd.Timestamp("2023-01-05") + pd.to_timedelta(np.sort(rng.integers(0, 24 * 700, 200)), unit="h")
@@ -937,6 +938,7 @@ def test_a_graph_that_is_asked_for_joins_every_row_of_a_long_table(long_table):
     assert study(long_table, graph=USUAL, maps=[]).to_dict()["graph"]["n_rows"] == 600
 
 
+@pytest.mark.slow
 def test_a_weighted_table_is_scored_by_its_weights(found, penguins):
     weights = np.arange(344) % 3 + 1.0
     table = open_table(penguins, "species", weight=weights)

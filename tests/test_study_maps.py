@@ -166,6 +166,7 @@ def test_map_rows_below_two_are_refused(table):
         study(table, map_rows=1)
 
 
+@pytest.mark.slow
 def test_one_thread_and_two_draw_the_same_maps_of_a_sample_that_is_kept_or_read_again(long_table, monkeypatch):
     kept = study(long_table, "kind", map_rows=60, n_jobs=1).to_dict()
     assert kept["quality"]["n_rows"] == 100

@@ -188,6 +188,7 @@ def test_of_many_rows_some_are_drawn_and_that_is_reported():
     assert found.notes == ("100 of 400 rows, drawn at random.",)
 
 
+@pytest.mark.slow
 def test_weights_count_and_nearest_neighbours_are_left_out():
     X, y = signal()
     weight = np.ones(80)
@@ -209,6 +210,7 @@ def test_weights_count_and_nearest_neighbours_are_left_out():
         assert found.scores("random", name)[0].values == pytest.approx(told, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_groups_and_time_make_the_folds():
     X, y = signal()
     assert (
@@ -221,6 +223,7 @@ def test_groups_and_time_make_the_folds():
     )
 
 
+@pytest.mark.slow
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     X, y = signal()
     results = {

@@ -187,6 +187,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_threads():
 # What is recommended
 
 
+@pytest.mark.slow
 def test_of_a_rare_class_the_area_decides_where_accuracy_is_that_of_no_column():
     rng = np.random.default_rng(0)
     y = np.arange(600) % 20 == 0
@@ -205,6 +206,7 @@ def test_of_a_rare_class_the_area_decides_where_accuracy_is_that_of_no_column():
         assert one.scores[model, "accuracy"].mean < found.baseline["accuracy"].mean + 0.01
 
 
+@pytest.mark.slow
 def test_of_copies_and_noise_a_few_columns_with_all_that_is_known_are_recommended():
     rng = np.random.default_rng(1)
     y = rng.permutation(np.arange(300) % 2)

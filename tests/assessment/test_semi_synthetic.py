@@ -436,6 +436,7 @@ def test_every_kind_of_selector_has_rates(selector):
     assert rates.selected_sets.any()
 
 
+@pytest.mark.slow
 def test_the_numbers_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(90, 6)), columns=list("abcdef"))

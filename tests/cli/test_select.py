@@ -253,6 +253,7 @@ def test_a_dry_run_prints_the_cost_of_the_search_and_writes_nothing(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_nested_cv_scores_are_those_of_the_selection_report(tamiz: Callable[..., Result], iris: Path) -> None:
     rule = ["select", iris, "-t", "species", "--max-evaluations", 6, "--assess"]
     selector = SubsetSelector(CFS(), BestFirst(), stop=Evaluations(6), random_state=0)

@@ -318,6 +318,7 @@ def test_a_map_that_was_asked_for_and_cannot_be_drawn_ends_the_study(
     assert "All dissimilarities are 0" in done.stderr
 
 
+@pytest.mark.slow
 def test_columns_that_repeat_each_other_are_left_out_unless_they_are_allowed(
     tamiz: Callable[..., Result], tmp_path: Path
 ) -> None:

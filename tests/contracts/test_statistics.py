@@ -5,6 +5,8 @@ import pytest
 
 import tamiz.criteria
 import tamiz.reduction
+from tamiz.models.design_matrix import MatrixEncoder
+from tamiz.models.fold_sums import FoldProductSums, PredictionCounts, RowRoles, TrainingSums
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Statistic, is_missing
 from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, LevelCounts
@@ -13,6 +15,7 @@ from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
 from tamiz.statistics.target_ranks import TargetRanks
+from tamiz.table.schema import Column, Schema
 
 # Columns 0 and 1 are numeric, 2 and 3 categorical; 4 is the target, with three classes.
 N_COLUMNS, N_CLASSES, TARGET = 4, 3, 4
@@ -23,6 +26,37 @@ CODING = Coding(SIZES, EDGES)
 
 def cut_values(statistic):
     return [statistic.edges[column] for column in statistic.columns]
+
+
+# Three folds of the 150 rows: the last trains on the rows before its own, and leaves out the others.
+FOLD_OF = np.arange(150) % 3
+ROLES = RowRoles(
+    tuple(np.where(fold == FOLD_OF, 2, 1 if fold < 2 else FOLD_OF == 0).astype(np.int8) for fold in range(3)),
+    ((np.arange(150) * 7 % N_CLASSES).astype(np.int8), np.cos(np.arange(150.0))),
+)
+ENCODER = MatrixEncoder(
+    Schema(
+        columns=(
+            *(Column(name, "numeric") for name in "ab"),
+            Column("c", "categorical", tuple("xyz")),
+            Column("d", "categorical", tuple("vwxyz")),
+        ),
+        n_rows=150,
+    ),
+    "codes",
+)
+
+
+def predict_by_sign(block, test_rows, codes, counts, doubtful):
+    """Predict class 1 for positive values of column 0, and 0 for others."""
+    for fold, rows in enumerate(test_rows):
+        predicted = (block.values[0][rows] > 0).astype(int)
+        np.add.at(counts[0, fold], (codes[rows], predicted), block.weight_or_ones[rows])
+        doubtful[0, fold] |= bool((predicted == 0).all())
+
+
+def predict_nothing(block, test_rows, codes, counts, doubtful):
+    pass
 
 
 # For each statistic: functions that make it with different keys, its values, and whether they are sums of whole numbers, which
@@ -90,6 +124,30 @@ MAKERS = {
         [lambda: TargetCovariances((0, 1)), lambda: TargetCovariances((1,))],
         lambda s: [s.weight, s.column_squares, s.target_squares, s.products],
         False,
+    ),
+    TrainingSums: (
+        [
+            lambda: TrainingSums((Moments((0, 1)), LevelCounts((2, 3), CODING)), ROLES),
+            lambda: TrainingSums((Moments((1,)),), ROLES),
+        ],
+        lambda s: [value for fold in s.folds for one in fold for value in MAKERS[type(one)][1](one)],
+        False,
+    ),
+    FoldProductSums: (
+        [
+            lambda: FoldProductSums(ENCODER, ROLES, N_CLASSES, centred=True),
+            lambda: FoldProductSums(ENCODER, ROLES, N_CLASSES, centred=False),
+        ],
+        lambda s: [value for one in (*s.train, *s.test) for value in vars(one).values()],
+        False,
+    ),
+    PredictionCounts: (
+        [
+            lambda: PredictionCounts((0, 1), ROLES, predict_by_sign, (1, 3, N_CLASSES, N_CLASSES)),
+            lambda: PredictionCounts((0,), ROLES, predict_nothing, (1, 3, N_CLASSES, N_CLASSES)),
+        ],
+        lambda s: [s.counts],
+        True,
     ),
     TargetRanks: (
         [
@@ -216,9 +274,11 @@ def test_parts_that_one_statistic_takes_in_one_after_another_are_the_whole(cls, 
         assert_counted_alike(one, make().update(block), exact=MAKERS[cls][2])
 
 
-@pytest.mark.parametrize(
-    ("cls", "make"), [case for case in CASES if not case.id.startswith(("CodedRows", "CommonRows"))]
-)
+# Rows that are kept, counted without weights, or have a role by their number.
+BY_ROW = ("CodedRows", "CommonRows", "TrainingSums", "FoldProductSums", "PredictionCounts")
+
+
+@pytest.mark.parametrize(("cls", "make"), [case for case in CASES if not case.id.startswith(BY_ROW)])
 def test_integer_weights_are_repeated_rows(cls, make):
     for seed in range(12):
         block = make_block(seed, weighted=True)

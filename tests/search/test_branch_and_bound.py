@@ -28,6 +28,7 @@ def cut_small(monkeypatch, seed):
     monkeypatch.setattr(branching, "_MAX_DEPTH", [64, 2, 3][seed % 3])
 
 
+@pytest.mark.slow
 def test_it_finds_the_set_and_the_merit_of_the_exhaustive_search_and_proves_it(monkeypatch):
     for seed in range(240):
         p = 1 + seed % 11

@@ -55,6 +55,7 @@ def test_shares_and_p_values_are_those_of_the_functions(table, studied):
         assert decisions[name].p_value == pytest.approx(p, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(table, monkeypatch):
     monkeypatch.setattr("tamiz.models.named_models._REGRESSORS", ("ridge",))
     monkeypatch.setattr(models, "MAX_IMPORTANCE_WORK", 0)

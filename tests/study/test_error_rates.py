@@ -161,6 +161,7 @@ def test_rates_are_left_out_with_the_assessment_and_a_warning_states_it(monkeypa
     )
 
 
+@pytest.mark.slow
 def test_an_interruption_keeps_the_assessment(monkeypatch, studied):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

@@ -104,11 +104,6 @@ class _FoldStatistic(Statistic):
         self.columns = tuple(columns)
         self.roles = roles
 
-    @property
-    def key(self) -> Hashable:
-        """Each is different."""
-        return id(self)
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "roles": None if self.n_samples else self.roles}
 
@@ -125,6 +120,11 @@ class TrainingSums(_FoldStatistic):
         super().__init__(sorted({j for one in statistics for j in one.columns}), roles)
         self._statistics = list(statistics)
         self.folds = [[one.empty() for one in statistics] for _ in roles.roles]
+
+    @property
+    def key(self) -> Hashable:
+        """The statistics and the roles."""
+        return type(self), id(self.roles), *(one.key for one in self._statistics)
 
     def empty(self) -> Self:
         """Return the same statistic without rows."""
@@ -179,6 +179,11 @@ class FoldProductSums(_FoldStatistic):
         self._encoder, self._n_classes, self._centred = encoder, n_classes, centred
         width = encoder.n_coordinates + len(roles.values) - 1
         self.train, self.test = ([ColumnProducts.empty(n_classes, width) for _ in roles.roles] for _ in range(2))
+
+    @property
+    def key(self) -> Hashable:
+        """The encoder, the roles, the number of classes, and whether products are centred."""
+        return type(self), id(self._encoder), id(self.roles), self._n_classes, self._centred
 
     def empty(self) -> Self:
         """Return the same statistic without rows."""
@@ -242,6 +247,11 @@ class PredictionCounts(_FoldStatistic):
         super().__init__(columns, roles)
         self._predict = predict
         self.counts, self.doubtful = np.zeros(shape), np.zeros(shape[:2], dtype=bool)
+
+    @property
+    def key(self) -> Hashable:
+        """What predicts, and the roles."""
+        return type(self), id(self._predict), id(self.roles)
 
     def empty(self) -> Self:
         """Return the same statistic without rows."""

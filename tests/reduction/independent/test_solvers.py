@@ -98,6 +98,7 @@ def test_moments_in_float32_are_exact_to_its_rounding():
         np.testing.assert_allclose(one, wanted, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_many_values_are_solved_in_float32_first_and_the_result_is_that_of_float64(monkeypatch):
     kinds = []
     moments = WhiteRows.moments
