@@ -40,10 +40,18 @@ def main() -> None:
             browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": WIDTH, "height": 1200}, device_scale_factor=SCALE)
             page.goto(report.as_uri())
+            unfold(page)
             for section, selector in SHOWN.items():
                 save_section(page, section, selector)
             overview(browser.new_page(viewport={"width": HALF, "height": 2400}), report)
             browser.close()
+
+
+def unfold(page) -> None:
+    """Open the folded sections, and all maps at once."""
+    page.locator("details:is(.folded, .map)").evaluate_all(
+        "(all) => all.forEach((one) => { one.removeAttribute('name'); one.open = true; })"
+    )
 
 
 def overview(page, report: Path) -> None:

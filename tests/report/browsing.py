@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """A page, and everything it did that a report must not do."""
+    """A page, and everything it did that a report must not do; what is folded is opened, unless the page is read as it is."""
 
-    def __init__(self, page: Any, path: Path) -> None:
+    def __init__(self, page: Any, path: Path, *, unfolded: bool = True) -> None:
         self.page = page
         self.complaints: list[str] = []
         own = path.resolve().as_uri()
@@ -20,6 +20,14 @@ class Reader:
         page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: self._asked(request.url, own))
         page.goto(own)
+        if unfolded:
+            self.unfold()
+
+    def unfold(self) -> None:
+        """Open all folded parts, of maps all at once."""
+        self.page.locator("details:is(.folded, .map), .map details.words").evaluate_all(
+            "(all) => all.forEach((one) => { one.removeAttribute('name'); one.open = true; })"
+        )
 
     def _asked(self, url: str, own: str) -> None:
         if url.split("#")[0] != own and not url.startswith(("data:", "blob:")):

@@ -71,7 +71,7 @@ def test_a_heading_sorts_by_mouse_and_by_keyboard_and_shows_the_order(read: Any)
 @pytest.mark.slow
 def test_on_a_narrow_page_the_bar_shows_the_section_on_screen(read: Any) -> None:
     page = read("wine", width=390).page
-    for name in ("quality", "table"):
+    for name in ("maps", "ranking"):
         page.evaluate("(name) => document.getElementById(name).scrollIntoView({ behavior: 'instant' })", name)
         tab = page.locator(f'.bar a[href="#{name}"][aria-current]')
         tab.wait_for()
@@ -185,24 +185,6 @@ def test_a_map_that_is_first_seen_after_the_choice_has_its_colours(read: Any) ->
     reader.page.locator("#map-2-points .main-svg").first.wait_for()
     reader.page.wait_for_timeout(300)
     assert reader.page.evaluate("document.getElementById('map-2-points').data.map((t) => t.name)") == ["alcohol"]
-
-
-@pytest.mark.slow
-def test_maps_are_shown_side_by_side_where_two_fit_and_one_above_the_other_elsewhere(read: Any) -> None:
-    wide, narrow = read("wine", width=1400), read("wine", width=390)
-    for reader in (wide, narrow):
-        reader.visit_all()
-    for part in ("points", "spectrum"):
-        left, right = (wide.page.locator(f"#map-{k}-{part}").bounding_box() for k in (1, 2))
-        assert left["x"] + left["width"] <= right["x"]
-        assert right["x"] + right["width"] <= 1400
-    # The points stand at one height, however much is said above them.
-    tops = [wide.page.locator(f"#map-{k}-points").bounding_box()["y"] for k in (1, 2)]
-    assert tops[0] == tops[1]
-    above, below = (narrow.page.locator(f"#map-{k}-points").bounding_box() for k in (1, 2))
-    assert above["x"] == below["x"]
-    assert above["y"] + above["height"] < below["y"]
-    assert below["width"] <= 390
 
 
 @pytest.mark.slow

@@ -206,6 +206,11 @@ def come_back(reader: Reader) -> None:
     reader.page.wait_for_timeout(500)
 
 
+def centred(shown: list[float]) -> list[float]:
+    """Return the middle of the horizontal axis, and the ends of the vertical one."""
+    return [(shown[0] + shown[1]) / 2, *shown[2:]]
+
+
 def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_reset(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -215,16 +220,16 @@ def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_res
     zoomed = view(reader)
     reader.page.locator("#colours select").select_option(label="alcohol")
     reader.page.wait_for_timeout(500)
-    # One unit stays as long on both axes, whatever room the legend leaves.
-    assert view(reader) == pytest.approx(zoomed, abs=0.2)
+    # One unit stays as long on both axes: the room that the legend leaves changes the width of the view, not its middle.
+    assert centred(view(reader)) == pytest.approx(centred(zoomed), abs=0.2)
     for _ in range(2):
         come_back(reader)
-        assert view(reader) == pytest.approx(zoomed, abs=0.2)
+        assert centred(view(reader)) == pytest.approx(centred(zoomed), abs=0.2)
     reader.page.locator("#map-1-points").hover()
     reader.page.locator('#map-1-points [data-title="Reset axes"]').click()
-    assert view(reader) == pytest.approx(whole, abs=0.3)
+    assert centred(view(reader)) == pytest.approx(centred(whole), abs=0.3)
     come_back(reader)
-    assert view(reader) == pytest.approx(whole, abs=0.3)
+    assert centred(view(reader)) == pytest.approx(centred(whole), abs=0.3)
 
 
 def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:

@@ -16,9 +16,13 @@ from plotly.offline import get_plotlyjs
 from tamiz.report import charts, registry, text
 from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
+from tamiz.report.verdict import collect_verdict
 
 # Assets of the page itself, before those of its sections.
-_PAGE_ASSETS = ("page", "charts", "tables", "takeaway")
+_PAGE_ASSETS = ("page", "verdict", "charts", "tables", "takeaway")
+# The sections that are open, in their order; one that is there in place of another is folded where there is the other.
+_OPEN_SECTIONS = ("table", "ranking", "recommendation", "subset", "redundancy", "maps", "reproduction")
+_IN_PLACE_OF = {"table": "ranking", "subset": "recommendation", "redundancy": "recommendation"}
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,15 +41,19 @@ def render(result: StudyRecord) -> str:
     result : StudyRecord
     """
     collected = [(entry, _collect_section(entry, result)) for entry in registry.of_kind("section")]
-    sections = [{"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown]
+    found = {
+        entry.name: {"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown
+    }
+    main = [found[name] for name in _OPEN_SECTIONS if name in found and _IN_PLACE_OF.get(name) not in found]
     style, script = _concatenate_assets("css"), _script()
     return (
         _environment()
         .get_template("page.html")
         .render(
             result=result,
-            sections=sections,
-            overview=_overview(sections),
+            verdict=collect_verdict(result),
+            sections=main,
+            details=[one for one in found.values() if one not in main],
             themes=charts.themes(),
             style=Markup(style),  # our own files, without user input
             script=Markup(script),
@@ -120,8 +128,3 @@ def _compress(table: str) -> str:
     # Level 9 takes 1.4 times as long for 0.2 % less.
     packed = gzip.compress(table.encode("utf-8", errors="replace"), compresslevel=6, mtime=0)
     return base64.b64encode(packed).decode("ascii")
-
-
-def _overview(sections: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """Return the id, the label and the lead of each section, for the overview at the top of the page."""
-    return [(section["id"], section["label"], section["shown"]["lead"]) for section in sections]

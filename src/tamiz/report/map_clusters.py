@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 _CLUSTERS_SHOWN = 12
 _CONDITION_WIDTH = 80
 
+# Beside the map are the rules of clusters with at least this share of the rows, of which they cover at least this.
+_MIN_SHARE, _MIN_COVERAGE = 0.05, 0.8
+
 
 def collect_clusters(clusters: MapClustersRecord | None) -> dict[str, Any] | None:
     """Return a line for each cluster of a map, and notes on the rows and columns that were used.
@@ -43,7 +46,14 @@ def collect_clusters(clusters: MapClustersRecord | None) -> dict[str, Any] | Non
         else "",
     ]
     return {
-        "rules": [{"name": f"Cluster {k}", **_describe_rule(one)} for k, one in enumerate(shown, start=1)],
+        "rules": [
+            {
+                "name": f"Cluster {k}",
+                "is_clear": one.n_rows >= _MIN_SHARE * n and (one.coverage or 0.0) >= _MIN_COVERAGE,
+                **_describe_rule(one),
+            }
+            for k, one in enumerate(shown, start=1)
+        ],
         "note": " ".join(filter(None, notes)),
     }
 

@@ -57,8 +57,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     if ranking is None or not ranking.criteria:
         return None
     names, mean_rank, tests, target = ranking.columns, ranking.mean_rank, ranking.tests, result.table.target
-    counted = [one for one in ranking.criteria if mean_rank is None or one.id in mean_rank.criteria]
-    criteria = [*counted, *(one for one in ranking.criteria if one not in counted)]
+    counted, criteria = _counted_first(ranking)
     scores = [ranking.scores[criterion.id] for criterion in criteria]
     # Columns with a score of 0 by the first counted criterion can be hidden.
     first_scores = scores[0]
@@ -67,16 +66,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     at_first = set(initial_selection(result))
     tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
     ranks = [None] * len(names) if mean_rank is None else mean_rank.ranks
-    order = sorted(
-        range(len(names)),
-        key=lambda j: (
-            first_scores[j] is None,
-            math.inf if ranks[j] is None else ranks[j],
-            -(first_scores[j] or 0.0),
-            j,
-        ),
-    )
-    n_ranked = sum(score is not None for score in first_scores)
+    order, n_ranked = best_columns_first(ranking)
     titles = [_rank_titles(ranking, criterion) for criterion in criteria]
     rows = [
         {
@@ -134,6 +124,29 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "rows": rows,
         "unlisted_note": unlisted_note(len(names)),
     }
+
+
+def _counted_first(ranking: RankingRecord) -> tuple[list[CriterionInfo], list[CriterionInfo]]:
+    """Return the criteria that the mean rank counts, and all criteria with these first."""
+    rank = ranking.mean_rank
+    counted = [one for one in ranking.criteria if rank is None or one.id in rank.criteria]
+    return counted, [*counted, *(one for one in ranking.criteria if one not in counted)]
+
+
+def best_columns_first(ranking: RankingRecord) -> tuple[list[int], int]:
+    """Return the numbers of the columns, best first by the mean rank, and how many have one.
+
+    Parameters
+    ----------
+    ranking : RankingRecord
+    """
+    scores = ranking.scores[_counted_first(ranking)[1][0].id]
+    ranks = [None] * len(scores) if ranking.mean_rank is None else ranking.mean_rank.ranks
+    order = sorted(
+        range(len(scores)),
+        key=lambda j: (scores[j] is None, math.inf if ranks[j] is None else ranks[j], -(scores[j] or 0.0), j),
+    )
+    return order, sum(score is not None for score in scores)
 
 
 def _criteria_text(counted: Sequence[CriterionInfo], others: Sequence[CriterionInfo]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tamiz.report.score_text import (
     change_direction,
@@ -105,7 +105,7 @@ def recommendation_text(recommendation: RecommendationRecord, table: TableRecord
     n_sets = sum(len(path.sets) for path in recommendation.paths)
     among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
     whole = next(one for one in recommendation.candidates if one.id == _ALL_COLUMNS)
-    every = _deciding_score(recommendation, whole)
+    every = deciding_score(recommendation, whole)
     low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
     beside = "" if name == _ALL_COLUMNS else f"with all columns {score_format.format_score(every.mean)}, and "
     measured = (
@@ -148,22 +148,42 @@ def _decision_row(one: ColumnDecision, found: RecommendationRecord) -> dict[str,
     }
 
 
+def decision_code(one: ColumnDecision) -> Literal["kept", "same", "nothing", "less"]:
+    """Return why a column is kept or dropped.
+
+    It adds to the others or represents them, is redundant with a kept column, adds nothing measurable, or less than the margin.
+
+    Parameters
+    ----------
+    one : ColumnDecision
+    """
+    if one.kept and one.same_as is None:
+        return "kept"
+    is_similar = (
+        one.relevance is not None and one.similar and one.similar[0].uncertainty >= max(one.relevance, _SIMILAR)
+    )
+    if one.same_as is not None or is_similar:
+        return "same"
+    return "nothing" if _adds_nothing(one) else "less"
+
+
+def _adds_nothing(one: ColumnDecision) -> bool:
+    return one.p_value is not None and one.p_value > _NOTHING_ADDED
+
+
 def _decision_sentence(one: ColumnDecision) -> str:
     """Return why a column is kept or dropped."""
-    nothing = one.p_value is not None and one.p_value > _NOTHING_ADDED
+    code = decision_code(one)
     if one.same_as is not None:
         return f"Equivalent to {join_names([one.same_as])} (a copy or a one-to-one recoding), so not searched."
-    if one.kept:
-        return (
-            "Adds nothing measurable to all other columns; it may represent similar ones."
-            if nothing
-            else "Adds to the others."
-        )
-    if one.relevance is not None and one.similar and one.similar[0].uncertainty >= max(one.relevance, _SIMILAR):
-        return f"More similar to {join_names([one.similar[0].name])} than to the target."
-    if nothing:
-        return "Adds nothing measurable to the other columns."
-    return "Adds less than the margin to the kept columns."
+    if code == "kept" and _adds_nothing(one):
+        return "Adds nothing measurable to all other columns; it may represent similar ones."
+    return {
+        "kept": "Adds to the others.",
+        "same": f"More similar to {join_names([other.name for other in one.similar[:1]])} than to the target.",
+        "nothing": "Adds nothing measurable to the other columns.",
+        "less": "Adds less than the margin to the kept columns.",
+    }[code]
 
 
 def _rule_text(recommendation: RecommendationRecord) -> str:
@@ -188,8 +208,14 @@ def _deciding_name(recommendation: RecommendationRecord) -> str:
     return model_name(next(one for one in recommendation.models if one.id == recommendation.deciding))
 
 
-def _deciding_score(recommendation: RecommendationRecord, candidate: CandidateScores) -> FoldedScores:
-    """Return the score, under the model that decides, of a candidate."""
+def deciding_score(recommendation: RecommendationRecord, candidate: CandidateScores) -> FoldedScores:
+    """Return the score, under the model that decides, of a candidate.
+
+    Parameters
+    ----------
+    recommendation : RecommendationRecord
+    candidate : CandidateScores
+    """
     return candidate.scores[0][[one.id for one in recommendation.models].index(recommendation.deciding)]
 
 
@@ -208,7 +234,7 @@ def recommendation_cost(recommendation: RecommendationRecord) -> str:
         others = _other_candidates(recommendation)
         if not others:
             return ""
-        nearest = max(others, key=lambda one: _deciding_score(recommendation, one).mean)
+        nearest = max(others, key=lambda one: deciding_score(recommendation, one).mean)
         changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
         size = count_with_noun(len(nearest.columns), "column")
         heading = _change_heading(score_format, "this selection")

@@ -49,6 +49,23 @@ function save(name, type, parts) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// Copies text, and returns whether the browser allowed it: to pages on disk some deny the clipboard.
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = Object.assign(document.createElement("textarea"), { value: text });
+    document.body.append(area);
+    area.select();
+    // Deprecated, and the only way there is without a secure origin.
+    let copied = false;
+    try { copied = document.execCommand("copy"); } catch { copied = false; }
+    area.remove();
+    return copied;
+  }
+}
+
 // A cell that begins like a formula would be executed by a spreadsheet.
 function csv(rows) {
   const cell = (value) => {
@@ -68,11 +85,22 @@ const chosen = (() => {
   return {
     has: (name) => kept.has(name),
     names: () => columns.filter((name) => kept.has(name)),
+    others: () => columns.filter((name) => !kept.has(name)),
     set(names) { kept.clear(); for (const name of names) kept.add(name); notify(); },
     toggle(name, on) { if (on) kept.add(name); else kept.delete(name); notify(); },
     listen(listener) { listeners.push(listener); },
   };
 })();
+
+// ---- a folded section opens where a link leads to it or into it
+
+const unfold = () => {
+  const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+  const folded = target && target.closest("details.folded");
+  if (folded && !folded.open) { folded.open = true; target.scrollIntoView(); }
+};
+addEventListener("hashchange", unfold);
+unfold();
 
 // ---- the bar of sections
 

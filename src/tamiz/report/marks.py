@@ -1,0 +1,93 @@
+"""Small pictures as inline SVG: a dot with its interval, and the points of a map. Colours are classes of the style sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+# Colours of categories; further levels share the last.
+N_COLORS = 10
+# Steps of the gradient of numbers.
+_N_SHADES = 6
+# The width, height and margin of the picture of a map, and its largest number of points.
+_WIDTH, _HEIGHT, _MARGIN, _MAX_POINTS = 1000, 600, 14, 2_000
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Positions between two values, from 0 to 1."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, values: Sequence[float]) -> Scale:
+        """Return a scale with a margin around values."""
+        low, high = min(values), max(values)
+        margin = 0.04 * (high - low) or 0.5
+        return cls(low - margin, high + margin)
+
+    def at(self, value: float) -> float:
+        """Return the position of a value."""
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
+
+def dot_interval(at: float, interval: tuple[float, ...] | None) -> Markup:
+    """Return a dot at a position between 0 and 1, on the line of its interval."""
+    parts = ['<line class="rule" x1="2%" x2="98%" y1="7" y2="7"/>']
+    if interval is not None:
+        parts.append(f'<line class="range" x1="{_percent(interval[0])}" x2="{_percent(interval[1])}" y1="7" y2="7"/>')
+    parts.append(f'<circle cx="{_percent(at)}" cy="7" r="4"/>')
+    return Markup(f'<svg class="mark" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def share_bar(shares: Sequence[float]) -> Markup:
+    """Return a bar that is divided by shares, which sum to 1, in the colours of levels."""
+    parts, start = [], 0.0
+    for code, share in enumerate(shares):
+        parts.append(
+            f'<rect class="{color_class(code)}" x="{100 * start:.2f}%" width="{100 * share:.2f}%" height="10"/>'
+        )
+        start += share
+    return Markup(f'<svg class="balance" aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def _percent(at: float) -> str:
+    """Return a position in percent of the width of a mark, with room for half a dot at both ends."""
+    return f"{2 + 96 * at:.1f}%"
+
+
+def point_picture(
+    points: Sequence[Sequence[float]], values: Sequence[float | None] | None, n_levels: int, *, one_scale: bool
+) -> Markup:
+    """Return the points of a map, coloured by levels (their numbers) or, with `n_levels` 0, by numbers."""
+    rows = range(0, len(points), -(-len(points) // _MAX_POINTS))
+    xs, ys = ([points[i][k] for i in rows] for k in range(2))
+    width, height = (max(xs) - min(xs)) or 1.0, (max(ys) - min(ys)) or 1.0
+    x_scale, y_scale = (_WIDTH - 2 * _MARGIN) / width, (_HEIGHT - 2 * _MARGIN) / height
+    if one_scale:
+        x_scale = y_scale = min(x_scale, y_scale)
+    left, top = _WIDTH / 2 - x_scale * (min(xs) + width / 2), _HEIGHT / 2 + y_scale * (min(ys) + height / 2)
+    classes = ["c0"] * len(rows) if values is None else _classes([values[i] for i in rows], n_levels)
+    paths: dict[str, list[str]] = {}
+    for x, y, name in zip(xs, ys, classes, strict=True):
+        paths.setdefault(name, []).append(f"M{round(left + x_scale * x)} {round(top - y_scale * y)}h0")
+    drawn = "".join(f'<path class="{name}" d="{"".join(marks)}"/>' for name, marks in sorted(paths.items()))
+    return Markup(f'<svg class="points" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-hidden="true">{drawn}</svg>')
+
+
+def color_class(code: int) -> str:
+    """Return the class of a level."""
+    return f"c{min(code, N_COLORS - 1)}"
+
+
+def _classes(values: Sequence[float | None], n_levels: int) -> list[str]:
+    """Return the class of each value; missing ones have their own."""
+    if n_levels:
+        return ["none" if value is None else color_class(int(value)) for value in values]
+    known = sorted(value for value in values if value is not None)
+    # Steps of equal numbers of rows: one outlier would make all others look equal.
+    edges = [known[len(known) * k // _N_SHADES] for k in range(1, _N_SHADES)] if known else []
+    return ["none" if value is None else f"s{sum(value >= edge for edge in edges)}" for value in values]

@@ -1,0 +1,256 @@
+"""The verdict: which columns to keep and how sure that is, the columns that rank first, and one map, on the first screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tamiz.report import marks
+from tamiz.report.quality import best_neighbor_map, trust_text
+from tamiz.report.ranking import best_columns_first
+from tamiz.report.recommendation import deciding_score, decision_code, initial_selection
+from tamiz.report.score_text import score_format_for
+from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_names, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tamiz.report.records.codec import Interval
+    from tamiz.report.records.maps import ColorColumn
+    from tamiz.report.records.study import StudyRecord
+
+_KEPT_SHOWN, _ROWS_SHOWN, _CLASSES_SHOWN = 12, 10, 5
+_ALL_COLUMNS = "all_columns"
+
+
+def collect_verdict(result: StudyRecord) -> dict[str, Any]:
+    """Return the context of the first screen.
+
+    Parameters
+    ----------
+    result : StudyRecord
+        The record of a study.
+
+    Returns
+    -------
+    dict
+        The variables of the template.
+    """
+    return {
+        "size": _size_text(result),
+        "balance": _class_balance(result),
+        **_selection(result),
+        "asides": _asides(result),
+        "scores": _scores(result),
+        "reliability": _reliability_text(result),
+        "rows": _column_rows(result),
+        "n_columns": len(result.table.columns),
+        "map": _map(result),
+    }
+
+
+def _size_text(result: StudyRecord) -> str:
+    table = result.table
+    parts = [count_with_noun(table.n_rows, "row"), count_with_noun(len(table.own_columns), "column")]
+    n_values = table.n_rows_used * len(table.columns)
+    missing = sum(column.n_missing for column in table.columns) / n_values if n_values else 0.0
+    if missing:
+        parts.append(f"{format_percent(min(missing, 1.0))} missing")
+    return " · ".join(parts)
+
+
+def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the classes of the target, the largest first, with their shares as a bar and as text."""
+    classes = sorted(result.table.classes, key=lambda one: -one.weight)
+    if not classes:
+        return None
+    total = sum(one.weight for one in classes) or 1.0
+    shown = [(one.name, one.weight / total) for one in classes]
+    if len(shown) > _CLASSES_SHOWN:
+        rest = shown[_CLASSES_SHOWN - 1 :]
+        shown = [*shown[: _CLASSES_SHOWN - 1], (f"{len(rest):,} others", sum(share for _, share in rest))]
+    return {
+        "bar": marks.share_bar([share for _, share in shown]),
+        "classes": [
+            (shorten(name, 24), format_percent(share), marks.color_class(k)) for k, (name, share) in enumerate(shown)
+        ],
+    }
+
+
+def _selection(result: StudyRecord) -> dict[str, Any]:
+    """Return the headline, a word or two on it, and the columns that are kept."""
+    table, found = result.table, result.recommendation
+    n_used = table.n_own_used_columns
+    kept = initial_selection(result)
+    names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
+    more = len(kept) - len(names)
+    columns = {"kept": names, "more": f"and {more:,} more" if more > 0 else ""}
+    if found is not None and found.chosen is None:
+        return {"headline": "Keep nothing yet", "why": found.chance, "kept": [], "more": ""}
+    if found is not None and found.recommended == _ALL_COLUMNS:
+        why = f"For no smaller selection a loss of more than {found.margin:.2g} can be ruled out."
+        return {"headline": f"Keep all {count_with_noun(n_used, 'column')}", "why": why, **columns}
+    if kept:
+        headline = f"Keep {table.count_own(kept):,} of {count_with_noun(n_used, 'column')}"
+        why = "" if found is not None else "Selected by a search whose score on new rows was not evaluated."
+        return {"headline": headline, "why": why, **columns}
+    why = "There is no target." if table.target is None else "No selection was evaluated."
+    return {"headline": count_with_noun(n_used, "column"), "why": why, "kept": [], "more": ""}
+
+
+def _asides(result: StudyRecord) -> list[str]:
+    """Return how many columns are not kept for each reason, and the groups of redundant columns."""
+    lines = []
+    if (leaks := result.leakage_exclusion) is not None:
+        what = count_with_noun(len(leaks.columns), "possible leak")
+        lines.append(f"{what} set aside: {join_names(leaks.columns, limit=4, width=24)}")
+    decided = () if result.recommendation is None else result.recommendation.decisions
+    for code, phrase in (("same", "{} redundant with a kept column"), ("nothing", "{} nothing measurable")):
+        n = result.table.count_own(one.name for one in decided if decision_code(one) == code)
+        verb = {"same": "is" if n == 1 else "are", "nothing": "adds" if n == 1 else "add"}[code]
+        lines += [f"{n:,} {phrase.format(verb)}"] if n else []
+    n_excluded = sum(
+        bool(column.exclusion) for column in result.table.own_columns if not leaks or column.name not in leaks.columns
+    )
+    lines += [f"{count_with_noun(n_excluded, 'column')} cannot be used"] if n_excluded else []
+    groups = 0 if result.redundancy is None or result.recommendation is not None else len(result.redundancy.groups)
+    lines += [f"{count_with_noun(groups, 'group')} of redundant columns"] if groups else []
+    return lines
+
+
+def _scores(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the score on new rows of the kept columns, of all columns and without columns, on one axis."""
+    found = result.recommendation
+    if found is None:
+        return None
+    score, score_format = found.scores[0], score_format_for(found.scores[0].id)
+    every = next(one for one in found.candidates if one.id == _ALL_COLUMNS)
+    whole = deciding_score(found, every)
+    n_all = count_with_noun(result.table.count_own(every.columns), "column")
+    rows: list[tuple[str, float, Interval | None]] = [(f"all {n_all}", whole.mean, whole.interval)]
+    if found.chosen is not None and found.recommended != _ALL_COLUMNS:
+        kept = count_with_noun(result.table.count_own(found.columns), "kept column")
+        rows.insert(0, (kept, found.score.mean, found.score.interval))
+    rows.append(("without columns", score.baseline.mean, None))
+    spans = [score_format.clip(end) for _, mean, interval in rows for end in (mean, *(interval or ()))]
+    scale = marks.Scale.around(spans)
+    return {
+        "title": f"{score_format.name} of {next(m.label for m in found.models if m.id == found.deciding)}, new rows",
+        "rows": [
+            {
+                "label": label,
+                "text": score_format.format_score(mean),
+                "mark": marks.dot_interval(
+                    scale.at(score_format.clip(mean)),
+                    None if interval is None else tuple(scale.at(score_format.clip(end)) for end in interval),
+                ),
+            }
+            for label, mean, interval in rows
+        ],
+        "ends": [score_format.format_score(end) for end in (scale.low, scale.high)],
+        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}, 95% intervals",
+    }
+
+
+def _reliability_text(result: StudyRecord) -> str:
+    found, parts = result.assessment, []
+    if found is None:
+        return ""
+    if found.null is not None and found.null.merits:
+        n = sum(merit >= found.null.observed for merit in found.null.merits)
+        searches = count_with_noun(len(found.null.merits), "search", "searches")
+        parts.append(f"Shuffled target: {n or 'none'} of {searches} as good.")
+    parts.append(f"Stability {found.stability.estimate:.2f} ({found.stability.low:.2f} to {found.stability.high:.2f}).")
+    return " ".join(parts)
+
+
+def _column_rows(result: StudyRecord) -> list[dict[str, Any]]:
+    """Return the columns that rank first, each with its mean rank and in a few words why it is kept or not."""
+    ranking = result.ranking
+    reasons = short_reasons(result)
+    kept = set(initial_selection(result))
+    if ranking is None:
+        names = [column.name for column in result.table.columns[:_ROWS_SHOWN]]
+        return [
+            {"name": name, "kept": name in kept, "why": reasons.get(name, ""), "mark": "", "rank": ""} for name in names
+        ]
+    order, n_ranked = best_columns_first(ranking)
+    rank = ranking.mean_rank
+    scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
+    rows = []
+    for j in order[:_ROWS_SHOWN]:
+        name, value = ranking.columns[j], None if rank is None else rank.ranks[j]
+        interval = None if rank is None else rank.intervals[j]
+        mark = (
+            ""
+            if value is None
+            else marks.dot_interval(scale.at(value), None if interval is None else tuple(map(scale.at, interval)))
+        )
+        text = "" if value is None else f"{value:.1f}"
+        rows.append({"name": name, "kept": name in kept, "why": reasons.get(name, ""), "mark": mark, "rank": text})
+    return rows
+
+
+def short_reasons(result: StudyRecord) -> dict[str, str]:
+    """Return in a few words why each column is kept or dropped, for those that have a reason.
+
+    Parameters
+    ----------
+    result : StudyRecord
+    """
+    found: dict[str, str] = {}
+    for column in result.table.columns:
+        if column.exclusion:
+            found[column.name] = column.exclusion
+        elif column.same_as:
+            found[column.name] = f"same as {shorten(column.same_as, 30)}"
+    words = {"nothing": "adds nothing measurable", "less": "adds less than the margin", "kept": "kept"}
+    for one in () if result.recommendation is None else result.recommendation.decisions:
+        code = decision_code(one)
+        if code == "same":
+            found[one.name] = f"redundant with {shorten(one.same_as or one.similar[0].name, 30)}"
+        elif code != "kept" or one.name not in found:
+            found[one.name] = words[code]
+    leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
+    return found | dict.fromkeys(leaks, "possible leak")
+
+
+def _map(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the map that keeps neighbours best, as a picture, with what may be trusted."""
+    k = best_neighbor_map(result)
+    if k is None:
+        return None
+    shown = result.maps[k]
+    assert shown.points is not None
+    color: ColorColumn | None = next(iter(result.colors), None)
+    points = (
+        shown.points
+        if len(shown.axes) > 1
+        else tuple((x, row) for (x,), row in zip(shown.points, shown.rows, strict=True))
+    )
+    return {
+        "key": f"map-{k + 1}",
+        "label": shown.label,
+        "n": format_count(len(points)),
+        "picture": marks.point_picture(
+            points, None if color is None else color.values, _n_colors(color), one_scale=shown.comparable_axes
+        ),
+        "legend": _legend(color),
+        "trust": trust_text(result.quality, k),
+    }
+
+
+def _n_colors(color: ColorColumn | None) -> int:
+    """Return the number of levels of a category, 0 for numbers."""
+    return 0 if color is None or color.kind != "categorical" else len(color.levels)
+
+
+def _legend(color: ColorColumn | None) -> dict[str, Any] | None:
+    if color is None:
+        return None
+    if color.kind != "categorical":
+        known = [value for value in color.values if value is not None]
+        ends = [format_number(end, digits=3) for end in (min(known), max(known))] if known else []
+        return {"title": shorten(color.name, 40), "levels": [], "ends": [] if color.kind == "date" else ends}
+    present: Sequence[int] = sorted({int(code) for code in color.values if code is not None})
+    shown = [(shorten(color.levels[code], 24), marks.color_class(code)) for code in present[: marks.N_COLORS]]
+    return {"title": shorten(color.name, 40), "levels": shown, "ends": []}

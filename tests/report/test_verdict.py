@@ -1,0 +1,172 @@
+"""The first screen: its numbers and words are those of the records, whatever was computed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tamiz.report import marks
+from tamiz.report.recommendation import collect_recommendation, decision_code
+from tamiz.report.verdict import collect_verdict, short_reasons
+
+from . import sample
+from .reading import collected, record_of, render
+
+
+def shown(result: dict[str, Any]) -> dict[str, Any]:
+    return collected(collect_verdict, result)
+
+
+def place(mark: str) -> tuple[float, tuple[float, float] | None]:
+    """Return where a mark has its dot and its interval, in percent."""
+    (dot,) = re.findall(r'<circle cx="([\d.]+)%"', mark)
+    line = re.findall(r'class="range" x1="([\d.]+)%" x2="([\d.]+)%"', mark)
+    return float(dot), (float(line[0][0]), float(line[0][1])) if line else None
+
+
+def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -> None:
+    found, scores = wine["recommendation"], shown(wine)["scores"]
+    deciding = [one["id"] for one in found["models"]].index(found["deciding"])
+    every = next(one for one in found["candidates"] if one["id"] == "all_columns")["scores"][0][deciding]
+    kept, whole, nothing = scores["rows"]
+    for row, score in ((kept, found["score"]), (whole, every)):
+        unit = 100 if "%" in row["text"] else 1
+        assert float(row["text"].rstrip("%")) == pytest.approx(unit * score["mean"], abs=0.06)
+        dot, (low, high) = place(row["mark"])
+        assert low <= dot <= high
+    assert place(nothing["mark"])[1] is None
+    dots = [place(row["mark"])[0] for row in scores["rows"]]
+    means = [found["score"]["mean"], every["mean"], found["scores"][0]["baseline"]["mean"]]
+    # Positions are a linear function of the scores.
+    slope = (dots[0] - dots[2]) / (means[0] - means[2])
+    assert dots[1] == pytest.approx(dots[2] + slope * (means[1] - means[2]), abs=0.2)
+
+
+def test_the_headline_names_how_many_columns_are_kept(wine: dict[str, Any]) -> None:
+    kept = wine["recommendation"]["columns"]
+    verdict = shown(wine)
+    n_used = record_of(wine).table.n_own_used_columns
+    assert verdict["headline"] == f"Keep {len(kept)} of {n_used} columns"
+    assert verdict["kept"] == kept
+    wine["recommendation"] = None
+    assert "not evaluated" in shown(wine)["why"]
+    assert shown(wine)["kept"] == wine["subset"]["columns"][:12]
+    wine["subset"] = None
+    assert (shown(wine)["headline"], shown(wine)["kept"]) == (f"{n_used} columns", [])
+
+
+def test_where_the_selection_may_be_chance_nothing_is_kept(wine: dict[str, Any]) -> None:
+    wine["recommendation"] |= {"recommended": None, "columns": [], "chance": "3 of 19 searches reach as much."}
+    verdict = shown(wine)
+    assert (verdict["headline"], verdict["kept"]) == ("Keep nothing yet", [])
+    assert verdict["why"] == "3 of 19 searches reach as much."
+    assert not any(row["kept"] for row in verdict["rows"])
+    assert [row["label"] for row in verdict["scores"]["rows"]][-1] == "without columns"
+
+
+def test_all_columns_are_one_selection(wine: dict[str, Any]) -> None:
+    every = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "all_columns")
+    wine["recommendation"] |= {"recommended": "all_columns", "columns": every["columns"]}
+    verdict = shown(wine)
+    assert verdict["headline"].startswith("Keep all ")
+    assert len(verdict["scores"]["rows"]) == 2
+
+
+def test_reasons_are_those_of_the_selection(wine: dict[str, Any]) -> None:
+    record = record_of(wine)
+    reasons = short_reasons(record)
+    decisions = record.recommendation.decisions
+    assert decisions
+    beginnings = {"kept": "kept", "same": "redundant with", "nothing": "adds nothing measurable", "less": "adds less"}
+    for one in decisions:
+        if not one.kept or one.name not in {c.name for c in record.table.columns if c.exclusion or c.same_as}:
+            assert reasons[one.name].startswith(beginnings[decision_code(one)])
+    context = collected(collect_recommendation, wine)
+    by_name = {row["name"]: row["sentence"] for row in context["decisions"]}
+    for one in decisions:
+        code = decision_code(one)
+        assert ("nothing measurable to the other" in by_name[one.name]) == (code == "nothing")
+        assert ("than to the target" in by_name[one.name] or "Equivalent" in by_name[one.name]) == (code == "same")
+
+
+def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> None:
+    rows = shown(wine)["rows"]
+    assert len(rows) == 10
+    ranks = [float(row["rank"]) for row in rows]
+    assert ranks == sorted(ranks)
+    dots = [place(row["mark"])[0] for row in rows]
+    assert dots == sorted(dots)
+    # The sections have the same order.
+    names = re.findall(r'<th scope="row" class="name" title="([^"]*)"', render(wine).split('id="scores"')[1])
+    assert [row["name"] for row in rows] == names[:10]
+
+
+def test_the_map_is_the_one_that_keeps_neighbours_best(wine: dict[str, Any]) -> None:
+    (trust,) = (one for one in wine["quality"]["measures"] if one["name"] == "trustworthiness")
+    for values in ([0.6, 0.9], [0.9, 0.6]):
+        trust["values"] = values
+        best = values.index(0.9)
+        found = shown(wine)["map"]
+        assert found["label"] == wine["maps"][best]["label"]
+        assert "Neighbours yes (trustworthiness 0.90)" in found["trust"]
+    wine["quality"] = None
+    assert shown(wine)["map"]["trust"] == ""
+    for one in wine["maps"]:
+        one["points"] = [[1.0, 2.0] for _ in one["rows"]]
+    assert shown(wine)["map"] is None
+
+
+def test_every_row_of_a_map_is_a_point_of_its_colour() -> None:
+    points = [(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (4.0, 0.5)]
+    picture = marks.point_picture(points, [0, 1, None, 0], 2, one_scale=False)
+    paths = dict(re.findall(r'<path class="(\w+)" d="([^"]*)"', picture))
+    assert {name: len(re.findall("h0", path)) for name, path in paths.items()} == {"c0": 2, "c1": 1, "none": 1}
+    # The first row is at the lower left, and the fourth at the right, in the middle.
+    places = [tuple(map(int, place)) for place in re.findall(r"M(\d+) (\d+)h0", paths["c0"])]
+    assert places == [(14, 586), (986, 300)]
+    shared = marks.point_picture(points, None, 0, one_scale=True)
+    (x0, y0), (x1, y1), *_ = [tuple(map(int, place)) for place in re.findall(r"M(\d+) (\d+)h0", shared)]
+    assert (x1 - x0, y1 - y0) == (243, 0)
+
+
+def test_numbers_are_shades_of_equal_numbers_of_rows() -> None:
+    points = [(float(k), 0.0) for k in range(60)]
+    picture = marks.point_picture(points, [*range(59), 1e9], 0, one_scale=False)
+    counts = {name: path.count("h0") for name, path in re.findall(r'<path class="(s\d)" d="([^"]*)"', picture)}
+    assert counts == {f"s{k}": 10 for k in range(6)}
+
+
+def test_a_large_map_is_thinned() -> None:
+    points = [(float(k), float(k % 7)) for k in range(10_001)]
+    assert marks.point_picture(points, None, 0, one_scale=False).count("h0") <= 2_000
+
+
+@pytest.mark.parametrize("make", [sample.wine, sample.hostile, sample.bare, sample.digits])
+def test_every_sample_has_a_first_screen(make: Any) -> None:
+    page = render(make())
+    first = page[page.index('<div class="verdict">') : page.index("<nav")]
+    assert "<script>alert" not in first
+    assert "None" not in re.sub(r"<[^>]+>", " ", first)
+
+
+def test_classes_are_divided_by_their_shares(wine: dict[str, Any]) -> None:
+    wine["table"]["classes"] = [{"name": f"class {k}", "weight": k + 1.0} for k in range(7)]
+    bar = shown(wine)["balance"]["bar"]
+    widths = [float(one) for one in re.findall(r'width="([\d.]+)%"', bar)]
+    assert sum(widths) == pytest.approx(100, abs=0.1)
+    assert widths[0] == pytest.approx(100 * 7 / 28, abs=0.01)
+    assert [name for name, *_ in shown(wine)["balance"]["classes"]][-1] == "3 others"
+
+
+def test_parts_of_a_date_count_as_one_column(wine: dict[str, Any]) -> None:
+    decided = [dict(one) for one in wine["recommendation"]["decisions"] if not one["kept"] and one["same_as"] is None]
+    for one in decided:
+        one |= {"p_value": 0.9, "similar": [], "relevance": 0.1}
+    wine["recommendation"]["decisions"] = decided
+    first, second = (one["name"] for one in decided[:2])
+    for column in wine["table"]["columns"]:
+        if column["name"] in (first, second):
+            column["date"] = "sold"
+    assert f"{len(decided) - 1} add nothing measurable" in shown(wine)["asides"]
