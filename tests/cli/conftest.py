@@ -18,11 +18,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def tamiz(folder: Path) -> Callable[..., Result]:
-    """Run a command line in the folder; a study searches once where a test does not ask for more."""
+    """Run a command line in the folder; a study searches once, and prints all notes, where a test does not ask for more."""
 
     def run(*arguments: object) -> Result:
         if arguments[:1] == ("study",) and not {"--assess", "--no-assess", "-h"} & set(arguments):
             arguments = (*arguments, "--no-assess")
+        if arguments[:1] in (("study",), ("demo",)) and not {"--brief", "-h"} & set(arguments):
+            arguments = (*arguments, "--verbose")
+        arguments = tuple(argument for argument in arguments if argument != "--brief")
         return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
     return run

@@ -18,7 +18,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory, iris: Path, few_models: No
 
     folder = tmp_path_factory.mktemp("studied")
     done = CliRunner().invoke(
-        main, ["study", str(iris), "-t", "species", "-o", f"{folder}/r.html", "--json", f"{folder}/r.json"]
+        main, ["study", str(iris), "-t", "species", "-o", f"{folder}/r.html", "--json", f"{folder}/r.json", "-v"]
     )
     return folder, done
 
@@ -37,6 +37,22 @@ def test_the_summary_on_stderr_names_the_recommended_columns(studied: tuple[Path
         in studied[1].stderr
     )
     assert "Subset: " not in studied[1].stderr
+
+
+def test_without_verbose_a_study_prints_its_verdict_in_a_few_lines(
+    tamiz: Callable[..., Result], write: Callable[..., Path]
+) -> None:
+    rows = "".join(f"{k * k % 17},{k % 5},{'ab'[k % 5 > 1]},{k}\n" for k in range(60))
+    done = tamiz("study", write(f"x,z,y,row_id\n{rows}"), "-t", "y", "--keep-leaks", "--brief")
+    lines = [line for line in done.stderr.splitlines() if not re.search(r": [\d,]+ of [\d,]+$", line)]
+    assert len(lines) <= 18
+    assert lines[0].startswith("data.csv   60 rows, 3 columns -> y (a 40%)")
+    assert re.search(r"   \d+ s$", lines[0])
+    assert any(line.startswith("  Keep ") for line in lines)
+    # Warnings are named, with their codes; their sentences are in the report.
+    assert [line for line in lines if line.startswith("  ! ") and line.endswith(")")]
+    assert not [line for line in lines if re.match(r"(problem|to check|note) TZ", line)]
+    assert done.stdout == "data-report.html\n"
 
 
 def test_every_note_is_reported_once(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:

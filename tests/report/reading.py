@@ -28,6 +28,11 @@ def result_of(data: Any) -> Result:
     return Result(record_of(data))
 
 
+def summary(result: Result) -> str:
+    """Return the lines of every section, as `tamiz study --verbose` prints them."""
+    return "\n".join(f"  {term}: {text}" for term, text in result.summary_lines())
+
+
 def render(data: Any) -> str:
     """Return the page of a result in JSON types."""
     return html.render(record_of(data))

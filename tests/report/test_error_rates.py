@@ -18,7 +18,7 @@ from tamiz.report.records.codec import from_json
 from tamiz.report.records.models import ErrorRatesRecord
 
 from . import sample
-from .reading import record_of, render, result_of
+from .reading import record_of, render, result_of, summary
 
 NAMES = tuple("abcdefghij")
 
@@ -151,7 +151,7 @@ def test_the_section_names_the_columns_that_are_often_false_and_repeats_no_note(
     # A mean and its standard error stay on one line.
     assert shown["finding"].replace(" ± ", "\u00a0±\u00a0") in page
     assert shown["design"] in page
-    assert f"Error rates: {shown['finding']} {shown['design']}" in repr(result_of(wine))
+    assert f"Error rates: {shown['finding']} {shown['design']}" in summary(result_of(wine))
     found["falsely_selected"] = []
     assert "Most often selected" not in render(wine)
 
@@ -161,7 +161,7 @@ def test_a_result_of_an_earlier_version_has_no_error_rates(wine: dict[str, Any])
     assert record_of(wine).assessment.error_rates is None  # type: ignore[union-attr]
     assert collect_error_rates(record_of(wine)) is None
     assert 'id="error-rates"' not in render(wine)
-    assert "Error rates" not in repr(result_of(wine))
+    assert "Error rates" not in summary(result_of(wine))
 
 
 @pytest.mark.slow

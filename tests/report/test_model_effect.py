@@ -13,7 +13,7 @@ from tamiz.report.records.codec import from_json
 from tamiz.report.records.models import ModelEffectRecord, NoiseExperimentRecord
 
 from . import sample, sample_model_effect
-from .reading import record_of, result_of
+from .reading import record_of, result_of, summary
 
 
 def effect_text(data: dict[str, Any]) -> str:
@@ -334,8 +334,8 @@ def test_a_note_shown_above_is_not_repeated(wine: dict[str, Any]) -> None:
 
 
 def test_the_summary_states_the_effect_on_models(wine: dict[str, Any], bare: dict[str, Any]) -> None:
-    assert "naive Bayes gains; nearest neighbours lose; " in repr(result_of(wine))
-    assert "Effect on models:" not in repr(result_of(bare))
+    assert "naive Bayes gains; nearest neighbours lose; " in summary(result_of(wine))
+    assert "Effect on models:" not in summary(result_of(bare))
 
 
 def test_names_that_are_html_are_text_in_every_chart() -> None:

@@ -19,7 +19,7 @@ from tamiz.report.records.columns import TableRecord
 from tamiz.report.records.models import RecommendationRecord
 
 from . import sample, sample_model_effect
-from .reading import record_of, render, result_of
+from .reading import record_of, render, result_of, summary
 
 NAMES = ["ash", "hue", "proline", "alcohol", "malic", "color"]
 NONE = (0.0, 0.0)
@@ -202,7 +202,7 @@ def test_a_study_without_comparison_has_neither_section_nor_line_on_it(
     assert collect_recommendation(record_of(bare)) is None
     wine["recommendation"]["candidates"] = wine["recommendation"]["candidates"][:1]
     wine["recommendation"] |= {"recommended": "all_columns", "paths": []}
-    lines = repr(result_of(wine)).splitlines()
+    lines = summary(result_of(wine)).splitlines()
     assert any(line.startswith("  Recommended: Keep all 13 columns") for line in lines)
     assert not any(line.startswith("  Difference") for line in lines)
 

@@ -9,15 +9,17 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tamiz.exceptions import DataError
 from tamiz.report import Result
 
 from . import sample
-from .reading import record_of, result_of
+from .reading import record_of, result_of, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,8 +130,7 @@ def test_missing_or_mistyped_values_are_named(spoil: Any, sentence: str, wine: d
 
 
 def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -> None:
-    lines = repr(result_of(wine)).splitlines()
-    assert lines[0] == "Result of wine.csv"
+    lines = ["", *summary(result_of(wine)).splitlines()]
     assert lines[1] == "  Table: 178 rows, 16 columns, target class (3 classes)"
     assert lines[2] == "  Information gain: flavanoids 0.8718, proline 0.7812, color_intensity 0.6694"
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
@@ -146,23 +147,78 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
     )
     assert lines[11] == "  Graph: 1,802 edges join 178 rows, in one component"
     assert lines[12] == "  Maps: PCA and Laplacian eigenmaps"
-    assert lines[-1] == "  Note TZ207: 4 gaps in alcalinity_of_ash were filled with the column's mean for the map."
 
 
 def test_the_plain_form_of_a_bare_result_has_no_empty_lines(bare: dict[str, Any]) -> None:
-    assert repr(result_of(bare)).splitlines() == [
-        "Result of wine.csv",
+    assert summary(result_of(bare)).splitlines() == [
         "  Table: 178 rows, 16 columns",
         "  Variance: proline 99,167, magnesium 204, alcalinity_of_ash 11.15",
         "  Maps: PCA",
     ]
 
 
-def test_the_html_form_escapes_names(hostile: dict[str, Any]) -> None:
+def test_the_text_form_is_the_verdict_in_at_most_18_lines(wine: dict[str, Any], bare: dict[str, Any]) -> None:
+    lines = repr(result_of(wine)).splitlines()
+    assert len(lines) <= 18
+    assert lines[0] == "wine.csv   180 rows, 16 columns, 0.6% missing -> class (Barbera 27%)"
+    assert (
+        lines[2]
+        == "  Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280/od315_of_diluted_wines and proline"
+    )
+    assert lines[3].endswith("without columns 0.500")
+    ranked = result_of(wine).ranking["column"].tolist()[:7]
+    for line, name in zip(lines[-7:], ranked, strict=True):
+        # A long name is shortened in the middle.
+        assert line.split()[0].split("…")[0] == name[: len(line.split()[0].split("…")[0])]
+        assert ("  keep  " in line) == (name in result_of(wine).recommended)
+    # A better mean rank has a longer bar.
+    bars = [line.count("█") for line in lines[-7:]]
+    assert bars == sorted(bars, reverse=True)
+    assert "Keep" not in repr(result_of(bare))
+
+
+def test_warnings_are_named_by_their_codes_and_notes_are_not(wine: dict[str, Any]) -> None:
+    found = result_of(wine)
+    shown = [line for line in repr(found).splitlines() if line.startswith("  ! ")]
+    codes = {one.code for one in found.warnings if one.severity != "note"}
+    assert len(shown) == min(len(codes), 4)
+    assert all(line.endswith(tuple(f"({code})" for code in codes)) for line in shown)
+
+
+def test_parts_of_the_result_are_lists_and_frames(wine: dict[str, Any]) -> None:
+    found = result_of(wine)
+    assert found.recommended == wine["recommendation"]["columns"]
+    assert {*found.dropped, *found.recommended} == {column["name"] for column in wine["table"]["columns"]}
+    assert all(found.dropped.values())
+    ranking = found.ranking
+    ranks = wine["ranking"]["mean_rank"]["ranks"]
+    assert ranking["mean_rank"].dropna().is_monotonic_increasing
+    assert dict(zip(wine["ranking"]["columns"], ranks, strict=True))[ranking["column"][0]] == ranking["mean_rank"][0]
+    first, second = wine["maps"][:2]
+    assert list(found.maps) == [first["id"], second["id"]]
+    frame = found.maps[first["id"]]
+    assert frame.columns.tolist() == ["row", *first["axes"][:2]]
+    np.testing.assert_array_equal(frame.iloc[:, 1:], first["points"])
+    assert found.score is not None
+    assert found.score.mean == wine["recommendation"]["score"]["mean"]
+    assert found.leaks == []
+
+
+def test_a_result_of_few_parts_has_none_of_the_others(bare: dict[str, Any]) -> None:
+    found = result_of(bare)
+    assert (found.recommended, found.maps, found.score, found.leaks) == ([], {}, None, [])
+    assert {*found.dropped.values()} >= {"not selected"}
+
+
+def test_the_html_form_is_the_first_screen_and_escapes_names(wine: dict[str, Any], hostile: dict[str, Any]) -> None:
     page = result_of(hostile)._repr_html_()
     assert "<script" not in page
     assert "<img" not in page
-    assert "&lt;/script&gt;" in page
+    assert "&amp;lt;/script&amp;gt;" in page
+    page = unescape(result_of(wine)._repr_html_())
+    assert len(page) < 150_000
+    assert "Keep 6 of 13 columns" in page
+    assert page.count('<svg class="points"') == 1
 
 
 def test_a_result_is_read_and_summarized_without_plotly_and_jinja(wine: dict[str, Any], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table
 
 from . import sample
-from .reading import record_of, render
+from .reading import record_of, render, summary
 
 NONE: dict[str, Any] = {"n": 0, "example": []}
 LEAK = {
@@ -168,7 +168,7 @@ def test_parts_of_dates_are_no_columns_of_the_table() -> None:
     table = result.record.table
     assert [column.date for column in table.columns] == [None, None, None, "sold", "sold", "sold"]
     assert (table.n_own_used_columns, table.n_used_columns) == (3, 5)
-    assert "\n  Table: 80 rows, 3 columns, target " in repr(result)
+    assert "\n  Table: 80 rows, 3 columns, target " in "\n" + summary(result)
     lead = collect_table(result.record)["lead"]
     assert lead.startswith("80 rows, 3 columns and the target target")
     assert "used" not in lead

@@ -47,13 +47,16 @@ def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -
 def test_the_headline_names_how_many_columns_are_kept(wine: dict[str, Any]) -> None:
     kept = wine["recommendation"]["columns"]
     verdict = shown(wine)
-    n_used = record_of(wine).table.n_own_used_columns
-    assert verdict["headline"] == f"Keep {len(kept)} of {n_used} columns"
+    every = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "all_columns")
+    assert verdict["headline"] == f"Keep {len(kept)} of {len(every['columns'])} columns"
+    # The section counts the same columns.
+    assert f"Keep {len(kept)} of {len(every['columns'])} columns: " in render(wine)
     assert verdict["kept"] == kept
     wine["recommendation"] = None
     assert "not evaluated" in shown(wine)["why"]
     assert shown(wine)["kept"] == wine["subset"]["columns"][:12]
     wine["subset"] = None
+    n_used = record_of(wine).table.n_own_used_columns
     assert (shown(wine)["headline"], shown(wine)["kept"]) == (f"{n_used} columns", [])
 
 

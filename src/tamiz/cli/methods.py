@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 import sys
+from collections.abc import Iterator
 from importlib.resources import files
+from itertools import groupby
 
 import click
 
@@ -14,7 +17,7 @@ from tamiz.cli.map_options import list_maps
 from tamiz.cli.options import json_flag
 from tamiz.cli.search_options import list_searches, list_wrappers
 from tamiz.cli.select_methods import list_selectors
-from tamiz.cli.terminal import show_json, show_table
+from tamiz.cli.terminal import show_json, show_table, show_text
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
@@ -40,9 +43,20 @@ def methods(as_json: bool) -> None:
     listed = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))
     if as_json:
         show_json(listed)
+    elif sys.stdout.isatty():
+        show_text("\n".join(_grouped_lines(listed)))
     else:
-        shown = tuple(listed[0]) if not sys.stdout.isatty() else ("kind", "name", "label")
-        show_table(shown, [tuple(method[part] for part in shown) for method in listed])
+        show_table(tuple(listed[0]), [tuple(method.values()) for method in listed])
+
+
+def _grouped_lines(listed: list[dict[str, str]]) -> Iterator[str]:
+    """Yield the names with their summaries under each kind, in lines of the width of the terminal."""
+    width, limit = max(len(method["name"]) for method in listed), shutil.get_terminal_size().columns
+    for kind, methods in groupby(listed, lambda method: method["kind"]):
+        yield kind.upper()
+        for method in methods:
+            line = f"  {method['name']:<{width}}  {method['summary']}"
+            yield line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def list_methods() -> list[dict[str, str]]:

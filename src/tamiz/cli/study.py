@@ -57,6 +57,9 @@ _json_option = click.option(
     metavar="FILE",
     help="Also write the results as JSON, for `tamiz report`; - is standard output.",
 )
+_verbose_flag = click.option(
+    "-v", "--verbose", is_flag=True, help="Print all notes, a line for each section, and the seconds of every step."
+)
 
 
 @click.command(cls=DataCommand, short_help="Study a table and write a report of it.")
@@ -100,6 +103,7 @@ _json_option = click.option(
 )
 @click.option("--no-points", is_flag=True, help="Show no rows: the report contains summaries only.")
 @dry_run_flag
+@_verbose_flag
 @seed_option
 @jobs_option
 @worker_options
@@ -121,6 +125,7 @@ def study(
     n_points: int | None,
     no_points: bool,
     dry_run: bool,
+    verbose: bool,
     seed: int,
     jobs: int | None,
     **shared_options: Any,
@@ -152,7 +157,7 @@ def study(
     from tamiz import study as run
 
     messenger: Messenger = context.obj
-    with messenger.capture_messages():
+    with messenger.capture_messages(notes=verbose or dry_run):
         of_table = {name: shared_options[name] for name in ("kinds", "weight", "memory", "header")}
         print_read_plan(messenger, table, target, **of_table, group=group, time=shared_options["time"])
         of_table["weights"] = shared_options["weights"]
@@ -196,16 +201,19 @@ def study(
             n_jobs=jobs,
             **shared_options,
         )
-    _write_outputs(context, result, output, json_output)
+    _write_outputs(context, result, output, json_output, verbose=verbose)
 
 
 @click.command(cls=DataCommand, short_help="Study an included table of penguins.")
 @_output_option
 @_json_option
+@_verbose_flag
 @seed_option
 @jobs_option
 @click.pass_context
-def demo(context: click.Context, output: Path | None, json_output: Path | None, seed: int, jobs: int | None) -> None:
+def demo(
+    context: click.Context, output: Path | None, json_output: Path | None, seed: int, jobs: int | None, *, verbose: bool
+) -> None:
     """\b
     tamiz demo
     tamiz demo -o penguins.html
@@ -219,9 +227,9 @@ def demo(context: click.Context, output: Path | None, json_output: Path | None, 
         from tamiz import study as run
 
         messenger: Messenger = context.obj
-        with messenger.capture_messages():
+        with messenger.capture_messages(notes=verbose):
             result = run(table, "species", random_state=seed, n_jobs=jobs)
-    _write_outputs(context, result, output, json_output)
+    _write_outputs(context, result, output, json_output, verbose=verbose)
 
 
 @click.command(cls=DataCommand, short_help="Render the report of a saved result.")
@@ -314,8 +322,12 @@ def _check_stdout(output: Path, json_output: Path | None) -> None:
         raise click.UsageError("Only one of --output and --json can go to standard output.")
 
 
-def _write_outputs(context: click.Context, result: Result, output: Path, json_output: Path | None) -> None:
-    """Write the report and the JSON, print a summary, and exit with status 130 where the study was interrupted."""
+def _write_outputs(
+    context: click.Context, result: Result, output: Path, json_output: Path | None, *, verbose: bool
+) -> None:
+    """Write the report and the JSON, print the verdict or all notes, and exit with status 130 after an interruption."""
+    from tamiz.report.summary import verdict_lines
+
     messenger: Messenger = context.obj
     if json_output == STDOUT:
         show_json(result.to_dict(), indent=None, sort_keys=True)
@@ -324,15 +336,21 @@ def _write_outputs(context: click.Context, result: Result, output: Path, json_ou
         if json_output is not None:
             messenger.write_line(f"Written: {result.to_json(json_output)}")
         _write_page(result, output)
-    messenger.write_line(f"Result of {result.record.title}")
-    for term, text in result.summary_lines():
-        messenger.write_line(f"  {term}: {text}")
-    # Most were written during the study, and none is written twice.
-    for warning in result.record.warnings:
-        messenger.write_note(warning)
     # Times differ between runs, so they are printed and not part of the report.
     seconds = {one.step: one.seconds for one in result.timings}
-    messenger.write_line(f"  Seconds: {', '.join(f'{step} {elapsed:.2g}' for step, elapsed in seconds.items())}")
+    if not verbose:
+        for line in verdict_lines(result.record, sum(seconds.values())):
+            messenger.write_line(line)
+        messenger.write_line("")
+        messenger.write_line("  --verbose prints all notes and a line for each section.")
+    else:
+        messenger.write_line(f"Result of {result.record.title}")
+        for term, text in result.summary_lines():
+            messenger.write_line(f"  {term}: {text}")
+        # Most were written during the study, and none is written twice.
+        for warning in result.record.warnings:
+            messenger.write_note(warning)
+        messenger.write_line(f"  Seconds: {', '.join(f'{step} {elapsed:.2g}' for step, elapsed in seconds.items())}")
     if result.record.interruption:
         context.exit(INTERRUPTED)
 

@@ -59,8 +59,8 @@ class Messenger:
             self.write_line(f"{kind}: {sentence}")
 
     @contextmanager
-    def capture_messages(self) -> Iterator[None]:
-        """Write warnings of tamiz as notes, and show progress: a bar on a terminal, lines in a log."""
+    def capture_messages(self, *, notes: bool = True) -> Iterator[None]:
+        """Show progress, a bar on a terminal and lines in a log, and write warnings of tamiz, unless `notes` is False."""
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("always", TamizWarning)
@@ -68,6 +68,8 @@ class Messenger:
 
             def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
                 if issubclass(category, TamizWarning):
+                    if not notes:
+                        return
                     self.write_note(message.args[0] if isinstance(message, TamizWarning) else str(message))
                 else:
                     default_showwarning(escape_control(str(message)), category, *where, **more)

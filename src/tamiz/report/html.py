@@ -65,6 +65,22 @@ def render(result: StudyRecord) -> str:
     )
 
 
+def render_verdict(result: StudyRecord) -> str:
+    """Return the first screen as a page of its own, without scripts.
+
+    Parameters
+    ----------
+    result : StudyRecord
+    """
+    folder = files("tamiz.report") / "templates"
+    style = "".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in ("page", "verdict"))
+    return (
+        _environment()
+        .get_template("verdict_page.html")
+        .render(result=result, verdict=collect_verdict(result), style=Markup(style))
+    )
+
+
 def _collect_section(entry: Entry, result: StudyRecord) -> Any:
     """Return the context of a section; an exception gets a note that names the section."""
     try:

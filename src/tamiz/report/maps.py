@@ -11,7 +11,7 @@ from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.report import charts
 from tamiz.report.map_axes import MIN_CORRELATION, collect_axes
 from tamiz.report.map_clusters import cluster_centers, collect_clusters
-from tamiz.report.quality import best_neighbor_map, trust_text
+from tamiz.report.map_trust import best_neighbor_map, trust_text
 from tamiz.report.text import (
     chart_label,
     count_with_noun,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from tamiz.report.charts import make_chart
+from tamiz.report.map_trust import DECIMALS
 from tamiz.report.text import (
     chart_label,
     count_with_noun,
@@ -122,7 +123,6 @@ _MEASURE_TEXTS = {
 }
 _DISTANCE_MEASURE, _ORDER_MEASURE, _NEIGHBOUR_MEASURE = "kruskal_stress", "rank_correlation", "rank_agreement"
 _NEIGHBOUR_MEASURES = ("trustworthiness", "continuity", "neighborhood_recall", _NEIGHBOUR_MEASURE)
-_DECIMALS = 3
 
 
 def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
@@ -161,54 +161,10 @@ def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def best_neighbor_map(result: StudyRecord) -> int | None:
-    """Return the number of the map with points that keeps neighbours best; None without such a map.
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
-    shown = [
-        k for k, one in enumerate(result.maps) if one.points and any(point != one.points[0] for point in one.points)
-    ]
-    if not shown or result.quality is None:
-        return next(iter(shown), None)
-    values = next(one.values for one in result.quality.measures if one.name == "trustworthiness")
-    kept = [-1.0 if value is None else round(value, _DECIMALS) for value in values]
-    return max(shown, key=lambda k: (kept[k], -k))
-
-
-# From these values on, neighbours and distances on a map may be trusted, or mostly.
-_TRUSTED, _MOSTLY_TRUSTED = 0.9, 0.8
-
-
-def trust_text(quality: QualityRecord | None, k: int) -> str:
-    """Return in a sentence whether neighbours and distances on a map may be trusted, "" if it was not evaluated.
-
-    Parameters
-    ----------
-    quality : QualityRecord or None
-    k : int
-        The number of the map.
-    """
-    parts = []
-    for what, name, label in (
-        ("Neighbours", "trustworthiness", "trustworthiness"),
-        ("distances", _ORDER_MEASURE, "rank correlation"),
-    ):
-        value = None if quality is None else next((m.values[k] for m in quality.measures if m.name == name), None)
-        if value is not None:
-            word = "yes" if value >= _TRUSTED else "mostly" if value >= _MOSTLY_TRUSTED else "no"
-            parts.append(f"{what} {word} ({label} {value:.2f})")
-    return f"To trust: {', '.join(parts)}." if parts else ""
-
-
 def _meaning_fields(quality: QualityRecord, table: TableRecord) -> dict[str, str]:
     """Return the values of the placeholders in `_MEASURE_TEXTS`."""
     weights = [c.weight for c in table.classes]
-    guess = (
-        f"; always predicting the largest class gives {max(weights) / sum(weights):.{_DECIMALS}f}" if weights else ""
-    )
+    guess = f"; always predicting the largest class gives {max(weights) / sum(weights):.{DECIMALS}f}" if weights else ""
     target = "" if table.target is None else shorten(table.target, 40)
     return {"k": format_count(quality.n_neighbors), "target": target, "guess": guess}
 
@@ -221,7 +177,7 @@ def _comparison_text(quality: QualityRecord, n_rows: int) -> str:
 
 def _shown_values(measure: MapMeasure) -> list[float | None]:
     """Return the values rounded as shown, so that values that look equal are ties."""
-    return [None if value is None else round(value, _DECIMALS) for value in measure.values]
+    return [None if value is None else round(value, DECIMALS) for value in measure.values]
 
 
 def _best_maps(measure: MapMeasure) -> list[int]:
@@ -237,7 +193,7 @@ def _best_maps(measure: MapMeasure) -> list[int]:
 def _row(measure: MapMeasure, label: str, meaning: str) -> dict[str, Any]:
     best = _best_maps(measure)
     cells = [
-        {"text": "–" if value is None else f"{value:.{_DECIMALS}f}".replace("-", "−"), "best": k in best}
+        {"text": "–" if value is None else f"{value:.{DECIMALS}f}".replace("-", "−"), "best": k in best}
         for k, value in enumerate(_shown_values(measure))
     ]
     better = "larger is better" if measure.larger_is_better else "smaller is better"

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
 from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.leakage import exclusion_text
-from tamiz.report.recommendation import recommendation_cost, recommendation_text
+from tamiz.report.ranking import best_columns_first
+from tamiz.report.recommendation import initial_selection, recommendation_cost, recommendation_text
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
+from tamiz.report.summary import verdict_lines
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
+from tamiz.report.verdict import short_reasons
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
 
@@ -23,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.report.records.columns import RankingRecord, SubsetRecord
+    from tamiz.report.records.models import Scores
     from tamiz.report.records.study import StepTiming
+    from tamiz.runtime.verdicts import Verdict
 
 
 class Result:
@@ -187,20 +194,81 @@ class Result:
             lines.append(("Maps", join_names([one.label for one in record.maps])))
         return lines + ([("Interrupted", record.interruption)] if record.interruption else [])
 
-    def _lines_with_warnings(self) -> list[tuple[str, str]]:
-        warnings = [(f"{one.severity.capitalize()} {one.code}", one) for one in self.record.warnings]
-        return [*self.summary_lines(), *warnings]
+    @property
+    def recommended(self) -> list[str]:
+        """The recommended columns; those of a search that was not evaluated if there are none; empty if they may be chance."""
+        return list(initial_selection(self.record))
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        """In a few words why each of the other columns is not recommended, by name."""
+        kept, reasons = set(self.recommended), short_reasons(self.record)
+        names = (column.name for column in self.record.table.columns)
+        return {name: reasons.get(name, "not selected") for name in names if name not in kept}
+
+    @property
+    def ranking(self) -> Any:
+        """A frame with a row for each column, best first: its mean rank with the interval, and the score by each criterion.
+
+        It is a frame of pandas, or an Arrow table where pandas is not installed; None without a ranking.
+        """
+        found = self.record.ranking
+        if found is None or not found.criteria:
+            return None
+        order, _ = best_columns_first(found)
+        columns: dict[str, list[Any]] = {"column": [found.columns[j] for j in order]}
+        if (rank := found.mean_rank) is not None:
+            columns["mean_rank"] = [rank.ranks[j] for j in order]
+            ends = [rank.intervals[j] or (None, None) for j in order]
+            columns |= {"rank_low": [low for low, _ in ends], "rank_high": [high for _, high in ends]}
+        columns |= {one.id: [found.scores[one.id][j] for j in order] for one in found.criteria}
+        return _make_frame(columns)
+
+    @property
+    def maps(self) -> dict[str, Any]:
+        """A frame for each map with points: the number of each row in the table, from 0, and its coordinates."""
+        return {
+            one.id: _make_frame(
+                {"row": list(one.rows)}
+                | {axis: [point[k] for point in one.points] for k, axis in enumerate(one.axes[:2])}
+            )
+            for one in self.record.maps
+            if one.points is not None
+        }
+
+    @property
+    def leaks(self) -> list[str]:
+        """The columns of possible target leakage that were set aside."""
+        return [] if self.record.leakage_exclusion is None else list(self.record.leakage_exclusion.columns)
+
+    @property
+    def score(self) -> Scores | None:
+        """The nested CV score of the recommended columns, with its interval and folds; None if it was not computed."""
+        return None if self.record.recommendation is None else self.record.recommendation.score
+
+    @property
+    def warnings(self) -> tuple[Verdict, ...]:
+        """The warnings and notes, the most severe first."""
+        return self.record.warnings
 
     def __repr__(self) -> str:
-        lines = [f"  {term}: {text}" for term, text in self._lines_with_warnings()]
-        return "\n".join([f"Result of {self.record.title}", *lines])
+        return "\n".join(verdict_lines(self.record))
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr><th style="text-align:left">{escape(term)}</th><td style="text-align:left">{escape(text)}</td></tr>'
-            for term, text in self._lines_with_warnings()
-        )
-        return f"<table><caption>Result of {escape(self.record.title)}</caption><tbody>{rows}</tbody></table>"
+        # Imported late: everything else works without jinja2.
+        from tamiz.report.html import render_verdict
+
+        # A frame of its own, so that neither style reaches the other.
+        page = escape(render_verdict(self.record), quote=True)
+        title = escape(f"Verdict on {self.record.title}", quote=True)
+        return f'<iframe srcdoc="{page}" title="{title}" style="width: 100%; height: 47rem; border: 0"></iframe>'
+
+
+def _make_frame(columns: dict[str, list[Any]]) -> Any:
+    """Return a frame of pandas, or an Arrow table where pandas is not installed."""
+    if find_spec("pandas") is not None:
+        return import_module("pandas").DataFrame(columns)
+    return import_module("pyarrow").table(columns)
 
 
 def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import marks
-from tamiz.report.quality import best_neighbor_map, trust_text
+from tamiz.report.map_trust import best_neighbor_map, trust_text
 from tamiz.report.ranking import best_columns_first
 from tamiz.report.recommendation import deciding_score, decision_code, initial_selection
 from tamiz.report.score_text import score_format_for
@@ -79,7 +79,8 @@ def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
 def _selection(result: StudyRecord) -> dict[str, Any]:
     """Return the headline, a word or two on it, and the columns that are kept."""
     table, found = result.table, result.recommendation
-    n_used = table.n_own_used_columns
+    every = () if found is None else next(one.columns for one in found.candidates if one.id == _ALL_COLUMNS)
+    n_used = table.count_own(every) if found is not None else table.n_own_used_columns
     kept = initial_selection(result)
     names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
     more = len(kept) - len(names)
