@@ -1,7 +1,9 @@
 """Differences between the output to a terminal and to a pipe."""
 
+import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +80,49 @@ def test_quiet_commands_show_no_progress(capsys: pytest.CaptureFixture[str]) -> 
     with Messenger(quiet=True).capture_messages():
         progress.report_progress("rows", 1, 3)
     assert capsys.readouterr().err == ""
+
+
+class Screen(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+VERDICT = [
+    "data.csv   60 rows, 3 columns -> y (a 40%)   2 s",
+    "",
+    "  Keep 2 of 3 columns: the first and the second",
+    "  ! order of rows: number (TZ204)",
+    "  first   keep  ████  1.0",
+    "  third         ██    2.0  adds nothing measurable",
+]
+
+
+def test_a_verdict_on_a_terminal_is_wrapped_between_words_and_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    Messenger(quiet=False).write_verdict(VERDICT)
+    lines = screen.getvalue().splitlines()
+    plain = [re.sub("\x1b\\[[0-9;]*m", "", line) for line in lines]
+    assert all(len(line) <= 30 for line in plain)
+    assert " ".join(" ".join(plain).split()) == " ".join(" ".join(VERDICT).split())
+    assert {line for line in lines if "\x1b[1m" in line} == {
+        line for line in lines if "Keep" in line or "second" in line
+    }
+    assert [line for line in lines if "\x1b[33m" in line]
+    assert len([line for line in lines if "\x1b[32m  keep  \x1b" in line]) == 1
+
+
+def test_without_colours_or_in_a_log_a_verdict_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    for screen, no_color in ((Screen(), "1"), (io.StringIO(), "")):
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setenv("NO_COLOR", no_color)
+        Messenger(quiet=False).write_verdict(VERDICT)
+        assert screen.getvalue().splitlines() == VERDICT
+    monkeypatch.setattr(sys, "stderr", silent := Screen())
+    Messenger(quiet=True).write_verdict(VERDICT)
+    assert silent.getvalue() == ""

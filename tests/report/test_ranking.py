@@ -365,3 +365,13 @@ def test_of_very_many_columns_the_first_are_listed_and_it_is_stated_where_the_ot
     assert (
         page.count("The first 5 of 16 columns are listed; the files saved at the end of the report contain all.") == 2
     )
+
+
+def test_years_have_no_separator_of_thousands(wine: dict[str, Any]) -> None:
+    name = next(name for name, cuts in wine["ranking"]["cut_points"].items() if cuts)
+    (column,) = (one for one in wine["table"]["columns"] if one["name"] == name)
+    wine["ranking"]["cut_points"][name] = [2007.5, 2008.5]
+    for low, shown in ((1990.0, "2007.5, 2008.5"), (1990.5, "2,008, 2,008")):
+        column["numbers"] = {"mean": 2000.0, "sd": 3.0, "min": low, "max": 2020.0}
+        (row,) = (one for one in collected(wine)["rows"] if one["name"] == name)
+        assert row["cuts"] == shown

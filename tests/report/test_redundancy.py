@@ -118,6 +118,7 @@ def test_columns_excluded_from_the_comparison_are_reported() -> None:
         "columns more were not compared because "
         "of the cost, and are kept."
     )
+    assert told["lead"].startswith("No two of the 2,000 columns that were compared (of 3,000) are redundant")
     assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")
 
 

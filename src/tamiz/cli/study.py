@@ -339,10 +339,8 @@ def _write_outputs(
     # Times differ between runs, so they are printed and not part of the report.
     seconds = {one.step: one.seconds for one in result.timings}
     if not verbose:
-        for line in verdict_lines(result.record, sum(seconds.values())):
-            messenger.write_line(line)
-        messenger.write_line("")
-        messenger.write_line("  --verbose prints all notes and a line for each section.")
+        lines = verdict_lines(result.record, sum(seconds.values()))
+        messenger.write_verdict([*lines, "", "  --verbose prints all notes and a line for each section."])
     else:
         messenger.write_line(f"Result of {result.record.title}")
         for term, text in result.summary_lines():

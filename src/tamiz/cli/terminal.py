@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -51,6 +53,21 @@ class Messenger:
         if not self._quiet:
             sys.stderr.write(escape_nonprintable(line) + "\n")
 
+    def write_verdict(self, lines: Sequence[str]) -> None:
+        """Write lines, on a terminal wrapped at its width, with the columns that are kept and the warnings in colour."""
+        if not sys.stderr.isatty():
+            for line in lines:
+                self.write_line(line)
+            return
+        width = shutil.get_terminal_size().columns
+        for line in lines:
+            indent = " " * (len(line) - len(line.lstrip()) + 2)
+            parts = textwrap.wrap(
+                escape_nonprintable(line), width, subsequent_indent=indent, drop_whitespace=False
+            ) or [""]
+            for part in () if self._quiet else parts:
+                sys.stderr.write(f"{_color_line(part, line)}\n")
+
     def write_note(self, sentence: str) -> None:
         """Write a note, or a verdict with its severity and code; the same one is written once, and a muted one never."""
         if sentence not in self._written_notes and not is_muted(sentence):
@@ -78,6 +95,17 @@ class Messenger:
             if not self._quiet:
                 stack.enter_context(progress.display_progress(self.write_line))
             yield
+
+
+def _color_line(text: str, line: str) -> str:
+    """Return a part of a line of a verdict in its colour, as it is where NO_COLOR is set."""
+    if os.environ.get("NO_COLOR"):
+        return text
+    if line.startswith("  Keep "):
+        return click.style(text, bold=True)
+    if line.startswith("  ! "):
+        return click.style(text, fg="yellow")
+    return text.replace("  keep  ", click.style("  keep  ", fg="green"), 1) if "  keep  " in line else text
 
 
 def escape_nonprintable(text: str) -> str:

@@ -63,6 +63,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
     first_scores = scores[0]
     kinds = {column.name: column.kind for column in result.table.columns}
     excluded = {column.name for column in result.table.columns if column.exclusion}
+    years = {column.name for column in result.table.columns if column.has_years}
     at_first = set(initial_selection(result))
     tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
     ranks = [None] * len(names) if mean_rank is None else mean_rank.ranks
@@ -83,7 +84,7 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
                 for column, top, title in zip(scores, tops, titles, strict=True)
             ],
             "p_value": _p_value_cell(tests, j),
-            "cuts": _cut_points_text(ranking.cut_points.get(names[j])),
+            "cuts": _cut_points_text(ranking.cut_points.get(names[j]), are_years=names[j] in years),
         }
         for j in order[:MAX_LISTED]
     ]
@@ -424,9 +425,11 @@ def _score_cell(value: float | None, best: float) -> dict[str, Any]:
     return {"value": value, "text": text.replace("-", "−"), "percent": f"{100 * share:.1f}"}
 
 
-def _cut_points_text(cuts: Sequence[float] | None) -> str:
+def _cut_points_text(cuts: Sequence[float] | None, *, are_years: bool) -> str:
     if cuts is None:
         return ""
     if not cuts:
         return "none"
-    return join_names([format_number(cut) for cut in cuts], limit=_CUTS_SHOWN).replace(" and ", ", ")
+    return join_names([f"{cut:.5g}" if are_years else format_number(cut) for cut in cuts], limit=_CUTS_SHOWN).replace(
+        " and ", ", "
+    )

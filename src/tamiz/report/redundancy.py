@@ -185,6 +185,8 @@ def _value_text(measure: str, value: float) -> str:
 
 def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, str], str]]) -> str:
     groups, n = redundancy.groups, count_with_noun(redundancy.n_columns, "column")
+    if redundancy.n_not_compared:
+        n += f" that were compared (of {redundancy.n_columns + redundancy.n_not_compared:,})"
     if not groups:
         share, names, measure = pairs[0]
         strongest = f"{join_column_names(names)} ({_value_text(measure, share)})"

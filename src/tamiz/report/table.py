@@ -33,7 +33,6 @@ _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
 _MAX_SUGGESTIONS = 12
 # Leaking columns that are listed.
 _MAX_LEAKAGE_ROWS = 8
-_YEARS = 1800, 2200
 
 
 def collect_table(result: StudyRecord) -> dict[str, Any]:
@@ -304,22 +303,9 @@ def _statistic_cell(column: ColumnSummary, key: str) -> tuple[float | None, str]
     value: float | None = None if column.numbers is None else getattr(column.numbers, key)
     if column.kind == "date":
         return value, _format_date_statistic(value, key)
-    if key != "sd" and _has_years(column):
+    if key != "sd" and column.has_years:
         return value, f"{value:.4g}"
     return value, format_number(value)
-
-
-def _has_years(column: ColumnSummary) -> bool:
-    """Whether the smallest and the largest value look like years, which are written without a separator of thousands."""
-    numbers = column.numbers
-    return (
-        numbers is not None
-        and numbers.min is not None
-        and numbers.max is not None
-        and _YEARS[0] <= numbers.min <= numbers.max <= _YEARS[1]
-        and numbers.min.is_integer()
-        and numbers.max.is_integer()
-    )
 
 
 def _format_date_statistic(value: float | None, key: str) -> str:

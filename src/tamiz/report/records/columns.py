@@ -6,6 +6,8 @@ from typing import Literal
 
 from tamiz.report.records.codec import Interval, Named, check_known, check_lengths
 
+_YEARS = 1800, 2200
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassWeight:
@@ -137,6 +139,14 @@ class ColumnSummary:
     kind_suggestion: KindSuggestion | None
     numbers: NumberSummary | None
     date: str | None = None
+
+    @property
+    def has_years(self) -> bool:
+        """Whether the smallest and the largest value look like years, which are written without a separator of thousands."""
+        if self.numbers is None or self.numbers.min is None or self.numbers.max is None:
+            return False
+        low, high = self.numbers.min, self.numbers.max
+        return _YEARS[0] <= low <= high <= _YEARS[1] and low.is_integer() and high.is_integer()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
