@@ -160,7 +160,20 @@ def test_classes_are_divided_by_their_shares(wine: dict[str, Any]) -> None:
     widths = [float(one) for one in re.findall(r'width="([\d.]+)%"', bar)]
     assert sum(widths) == pytest.approx(100, abs=0.1)
     assert widths[0] == pytest.approx(100 * 7 / 28, abs=0.01)
-    assert [name for name, *_ in shown(wine)["balance"]["classes"]][-1] == "3 others"
+    classes = shown(wine)["balance"]["classes"]
+    assert [name for name, *_ in classes][-1] == "3 others"
+    # A class has the colour that its rows have on the map.
+    assert [color for *_, color in classes] == ["c6", "c5", "c4", "c3", "none"]
+
+
+def test_a_numeric_target_is_a_dot_between_its_ends(wine: dict[str, Any]) -> None:
+    wine["table"] |= {"classes": [], "target_summary": {"mean": 2.0, "sd": 1.0, "min": 0.0, "max": 8.0}}
+    found = shown(wine)
+    assert found["balance"] is None
+    assert place(found["range"]["mark"]) == (26.0, (14.0, 38.0))
+    assert found["range"]["text"] == "0 to 8, mean 2"
+    wine["table"]["target_summary"] = {"mean": 2.0, "sd": None, "min": 2.0, "max": 2.0}
+    assert shown(wine)["range"] is None
 
 
 def test_parts_of_a_date_count_as_one_column(wine: dict[str, Any]) -> None:

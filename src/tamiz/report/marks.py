@@ -43,13 +43,12 @@ def dot_interval(at: float, interval: tuple[float, ...] | None) -> Markup:
     return Markup(f'<svg class="mark" aria-hidden="true">{"".join(parts)}</svg>')
 
 
-def share_bar(shares: Sequence[float]) -> Markup:
-    """Return a bar that is divided by shares, which sum to 1, in the colours of levels."""
+def share_bar(shares: Sequence[tuple[float, str]]) -> Markup:
+    """Return a bar that is divided by shares, which sum to 1, each with the class of its colour."""
     parts, start = [], 0.0
-    for code, share in enumerate(shares):
-        parts.append(
-            f'<rect class="{color_class(code)}" x="{100 * start:.2f}%" width="{100 * share:.2f}%" height="10"/>'
-        )
+    for share, name in shares:
+        place = f'x="{100 * start:.2f}%" width="{100 * share:.2f}%"'
+        parts.append(f'<rect class="{name}" {place} height="10"/>')
         start += share
     return Markup(f'<svg class="balance" aria-hidden="true">{"".join(parts)}</svg>')
 
@@ -78,15 +77,15 @@ def point_picture(
     return Markup(f'<svg class="points" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-hidden="true">{drawn}</svg>')
 
 
-def color_class(code: int) -> str:
-    """Return the class of a level."""
-    return f"c{min(code, N_COLORS - 1)}"
+def color_class(code: int | None) -> str:
+    """Return the class of a level, or of what is no level."""
+    return "none" if code is None else f"c{min(code, N_COLORS - 1)}"
 
 
 def _classes(values: Sequence[float | None], n_levels: int) -> list[str]:
     """Return the class of each value; missing ones have their own."""
     if n_levels:
-        return ["none" if value is None else color_class(int(value)) for value in values]
+        return [color_class(None if value is None else int(value)) for value in values]
     known = sorted(value for value in values if value is not None)
     # Steps of equal numbers of rows: one outlier would make all others look equal.
     edges = [known[len(known) * k // _N_SHADES] for k in range(1, _N_SHADES)] if known else []

@@ -29,6 +29,7 @@ def verdict_lines(record: StudyRecord, seconds: float | None = None) -> list[str
     title = f"{shorten(record.title, 40)}   {found['size'].replace(' · ', ', ')}"
     if target is not None:
         share = "" if found["balance"] is None else " ({} {})".format(*found["balance"]["classes"][-1][:2])
+        share += "" if found["range"] is None else f" ({found['range']['text']})"
         title += f" -> {shorten(target, 30)}{share}"
     if seconds is not None:
         title += f"   {seconds:.0f} s"

@@ -38,6 +38,7 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
     return {
         "size": _size_text(result),
         "balance": _class_balance(result),
+        "range": _target_range(result),
         **_selection(result),
         "asides": _asides(result),
         "scores": _scores(result),
@@ -60,19 +61,33 @@ def _size_text(result: StudyRecord) -> str:
 
 def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
     """Return the classes of the target, the largest first, with their shares as a bar and as text."""
-    classes = sorted(result.table.classes, key=lambda one: -one.weight)
+    classes = sorted(enumerate(result.table.classes), key=lambda one: -one[1].weight)
     if not classes:
         return None
-    total = sum(one.weight for one in classes) or 1.0
-    shown = [(one.name, one.weight / total) for one in classes]
+    total = sum(one.weight for _, one in classes) or 1.0
+    # A class has the colour of its level, as on the maps.
+    shown: list[tuple[str, float, int | None]] = [(one.name, one.weight / total, level) for level, one in classes]
     if len(shown) > _CLASSES_SHOWN:
         rest = shown[_CLASSES_SHOWN - 1 :]
-        shown = [*shown[: _CLASSES_SHOWN - 1], (f"{len(rest):,} others", sum(share for _, share in rest))]
+        shown = [*shown[: _CLASSES_SHOWN - 1], (f"{len(rest):,} others", sum(share for _, share, _ in rest), None)]
     return {
-        "bar": marks.share_bar([share for _, share in shown]),
+        "bar": marks.share_bar([(share, marks.color_class(level)) for _, share, level in shown]),
         "classes": [
-            (shorten(name, 24), format_percent(share), marks.color_class(k)) for k, (name, share) in enumerate(shown)
+            (shorten(name, 24), format_percent(share), marks.color_class(level)) for name, share, level in shown
         ],
+    }
+
+
+def _target_range(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the mean and the standard deviation of a numeric target between its smallest and largest value."""
+    summary = result.table.target_summary
+    if summary is None or not summary.min < summary.max:
+        return None
+    scale, spread = marks.Scale(summary.min, summary.max), summary.sd or 0.0
+    ends = (scale.at(summary.mean - spread), scale.at(summary.mean + spread))
+    return {
+        "mark": marks.dot_interval(scale.at(summary.mean), ends),
+        "text": f"{format_number(summary.min)} to {format_number(summary.max)}, mean {format_number(summary.mean)}",
     }
 
 

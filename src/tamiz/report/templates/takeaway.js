@@ -4,7 +4,7 @@ if (byId("copies")) {
   const box = byId("copies");
   const list = (names) => `[${names.map((name) => JSON.stringify(name)).join(", ")}]`;
   const texts = {
-    "Drop list": () => chosen.others().join("\n"),
+    "drop list": () => chosen.others().join("\n"),
     pandas: () => `table = table[${list(chosen.names())}]`,
     "scikit-learn": () => `ColumnTransformer([("kept", "passthrough", ${list(chosen.names())})])`,
   };
