@@ -6,6 +6,7 @@ The report is that of `tamiz demo`, so the screenshots are reproducible.
 import shutil
 import subprocess
 import sys
+from importlib.resources import as_file, files
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,8 +25,8 @@ SHOWN = {
     "quality": "#quality .quad",
 }
 WIDTH, SCALE = 1000, 1.5
-# Width of a column and height of the picture in the README, which has two columns.
-HALF, TALL = 720, 1150
+# Width of the picture in the README.
+WIDE = 1400
 MAX_BYTES = 200_000
 # Enough for the flat colours of a page.
 COLOURS = 256
@@ -33,17 +34,31 @@ COLOURS = 256
 
 def main() -> None:
     with TemporaryDirectory() as folder:
-        report = Path(folder) / "report.html"
+        report, searched = Path(folder) / "report.html", Path(folder) / "searched.html"
         subprocess.run([sys.executable, "-m", "tamiz", "demo", "--quiet", "--output", report], check=True)
+        with as_file(files("tamiz.datasets") / "penguins.csv") as table:
+            asked = [
+                "study",
+                table,
+                "--target",
+                "species",
+                "--merit",
+                "cfs",
+                "--no-assess",
+                "--quiet",
+                "--output",
+                searched,
+            ]
+            subprocess.run([sys.executable, "-m", "tamiz", *asked], check=True)
         with sync_playwright() as play:
             chromium = shutil.which("chromium") or shutil.which("chromium-browser")
             browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": WIDTH, "height": 1200}, device_scale_factor=SCALE)
-            page.goto(report.as_uri())
-            unfold(page)
             for section, selector in SHOWN.items():
+                page.goto((searched if section == "subset" else report).as_uri())
+                unfold(page)
                 save_section(page, section, selector)
-            overview(browser.new_page(viewport={"width": HALF, "height": 2400}), report)
+            overview(browser.new_page(viewport={"width": WIDE, "height": 900}), report)
             browser.close()
 
 
@@ -55,22 +70,9 @@ def unfold(page) -> None:
 
 
 def overview(page, report: Path) -> None:
-    """Save the beginnings of three sections in two columns, for the README."""
+    """Save the first screen, for the README."""
     page.goto(report.as_uri())
-    # The sticky navigation would cover the sections.
-    page.add_style_tag(content="nav { display: none }")
-    whole = Image.new("RGB", (2 * HALF, TALL), page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
-    for column, sections in enumerate((("ranking", "subset"), ("maps",))):
-        top = 0
-        for section in sections:
-            element = page.locator(f"#{section}")
-            for plot in element.locator(".plot").all()[:1]:
-                plot.scroll_into_view_if_needed()
-                plot.locator(".main-svg").first.wait_for()
-            picture = Image.open(BytesIO(element.screenshot()))
-            whole.paste(picture, (column * HALF + (HALF - picture.width) // 2, top))
-            top += picture.height
-    save(whole, DOCS / "report.png")
+    save(Image.open(BytesIO(page.locator("header.top").screenshot())).convert("RGB"), DOCS / "report.png")
 
 
 def save_section(page, section: str, selector: str) -> None:

@@ -106,14 +106,26 @@ def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> 
     assert [row["name"] for row in rows] == names[:10]
 
 
-def test_the_map_is_the_one_that_keeps_neighbours_best(wine: dict[str, Any]) -> None:
-    (trust,) = (one for one in wine["quality"]["measures"] if one["name"] == "trustworthiness")
-    for values in ([0.6, 0.9], [0.9, 0.6]):
-        trust["values"] = values
-        best = values.index(0.9)
+def test_the_map_is_the_one_whose_neighbours_and_distances_may_be_trusted_most(wine: dict[str, Any]) -> None:
+    trust, order = (
+        next(one for one in wine["quality"]["measures"] if one["name"] == name)
+        for name in ("trustworthiness", "rank_correlation")
+    )
+    for neighbours, distances, best in (
+        ([0.6, 0.9], [0.5, 0.5], 1),
+        ([0.9, 0.6], [0.5, 0.5], 0),
+        # Islands keep neighbours, and their distances mean nothing.
+        ([0.9, 1.0], [0.85, 0.3], 0),
+        ([0.9, None], [-0.2, None], 0),
+    ):
+        trust["values"], order["values"] = neighbours, distances
         found = shown(wine)["map"]
         assert found["label"] == wine["maps"][best]["label"]
-        assert "Neighbours yes (trustworthiness 0.90)" in found["trust"]
+    trust["values"], order["values"] = [0.9, 0.8], [0.85, 0.3]
+    assert (
+        shown(wine)["map"]["trust"]
+        == "To trust: Neighbours yes (trustworthiness 0.90), distances mostly (rank correlation 0.85)."
+    )
     wine["quality"] = None
     assert shown(wine)["map"]["trust"] == ""
     for one in wine["maps"]:

@@ -11,7 +11,7 @@ from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.report import charts
 from tamiz.report.map_axes import MIN_CORRELATION, collect_axes
 from tamiz.report.map_clusters import cluster_centers, collect_clusters
-from tamiz.report.map_trust import best_neighbor_map, trust_text
+from tamiz.report.map_trust import most_trusted_map, trust_text
 from tamiz.report.text import (
     chart_label,
     count_with_noun,
@@ -58,7 +58,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     if not result.maps:
         return None
     drawn = [reduced for reduced in result.maps if reduced.points is not None]
-    best = best_neighbor_map(result) or 0
+    best = most_trusted_map(result) or 0
     maps = [
         _map_context(reduced, index, result.table.columns)
         | {"trust": trust_text(result.quality, index), "open": index == best}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import marks
-from tamiz.report.map_trust import best_neighbor_map, trust_text
+from tamiz.report.map_trust import most_trusted_map, trust_text
 from tamiz.report.ranking import best_columns_first
 from tamiz.report.recommendation import deciding_score, decision_code, initial_selection
 from tamiz.report.score_text import score_format_for
@@ -231,8 +231,8 @@ def short_reasons(result: StudyRecord) -> dict[str, str]:
 
 
 def _map(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the map that keeps neighbours best, as a picture, with what may be trusted."""
-    k = best_neighbor_map(result)
+    """Return the map that may be trusted most, as a picture, with what may be trusted on it."""
+    k = most_trusted_map(result)
     if k is None:
         return None
     shown = result.maps[k]
