@@ -39,6 +39,8 @@ def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -
     assert place(nothing["mark"])[1] is None
     dots = [place(row["mark"])[0] for row in scores["rows"]]
     means = [found["score"]["mean"], every["mean"], found["scores"][0]["baseline"]["mean"]]
+    low, high = (float(end.rstrip("%")) for end in scores["ends"])
+    assert 0 <= low < high <= (100 if "%" in scores["ends"][0] else 1)
     # Positions are a linear function of the scores.
     slope = (dots[0] - dots[2]) / (means[0] - means[2])
     assert dots[1] == pytest.approx(dots[2] + slope * (means[1] - means[2]), abs=0.2)

@@ -148,7 +148,8 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
         rows.insert(0, (kept, found.score.mean, found.score.interval))
     rows.append(("without columns", score.baseline.mean, None))
     spans = [score_format.clip(end) for _, mean, interval in rows for end in (mean, *(interval or ()))]
-    scale = marks.Scale.around(spans)
+    around = marks.Scale.around(spans)
+    scale = marks.Scale(score_format.clip(around.low), score_format.clip(around.high))
     return {
         "title": f"{score_format.name} of {next(m.label for m in found.models if m.id == found.deciding)}, new rows",
         "rows": [
