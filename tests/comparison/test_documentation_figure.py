@@ -15,8 +15,8 @@ def test_the_picture_of_the_page_is_the_one_that_its_code_draws(monkeypatch, tmp
     text = (DOCS / "laplacian-eigenmaps.md").read_text(encoding="utf-8")
     names = {}
     for example in doctest.DocTestParser().get_examples(text):
-        exec(example.table, names)
-        if "savefig" in example.table:
+        exec(example.source, names)
+        if "savefig" in example.source:
             break
     drawn, shown = image.imread("eigenmap-grid.png"), image.imread(DOCS / "eigenmap-grid.png")
     assert "](eigenmap-grid.png)" in text
