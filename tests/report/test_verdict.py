@@ -200,3 +200,10 @@ def test_parts_of_a_date_count_as_one_column(wine: dict[str, Any]) -> None:
         if column["name"] in (first, second):
             column["date"] = "sold"
     assert f"{len(decided) - 1} add nothing measurable" in shown(wine)["asides"]
+
+
+def test_without_criteria_columns_are_listed_in_their_order(wine: dict[str, Any]) -> None:
+    wine["ranking"] |= {"criteria": [], "scores": {}, "mean_rank": None, "cut_points": {}}
+    names = [column["name"] for column in wine["table"]["columns"]]
+    assert [row["name"] for row in shown(wine)["rows"]] == names[:10]
+    assert "Columns, best first" not in render(wine)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_blobs
 from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score, r2_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
+from tests.report.reading import summary
 
 from tamiz import open_table, study
 from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
@@ -425,7 +426,7 @@ def test_a_study_sets_leaks_aside_and_warns_of_them_once():
     assert [column.exclusion for column in record.table.columns][-2:] == ["possible target leakage"] * 2
     assert record.ranking.scores["symmetric_uncertainty"][-2:] == (None, None)
     assert not {"leak", "again"} & {*record.subset.columns, *(reason.name for reason in record.subset.reasons)}
-    assert "2 possible leaks set aside: leak and again; keep_leaks=True (--keep-leaks) uses them." in repr(result)
+    assert "2 possible leaks set aside: leak and again; keep_leaks=True (--keep-leaks) uses them." in summary(result)
     assert "again</b> alone predicts target" in result.page()
 
 

@@ -45,6 +45,7 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
         "reliability": _reliability_text(result),
         "rows": _column_rows(result),
         "n_columns": len(result.table.columns),
+        "is_ranked": result.ranking is not None and bool(result.ranking.criteria),
         "map": _map(result),
     }
 
@@ -185,7 +186,7 @@ def _column_rows(result: StudyRecord) -> list[dict[str, Any]]:
     ranking = result.ranking
     reasons = short_reasons(result)
     kept = set(initial_selection(result))
-    if ranking is None:
+    if ranking is None or not ranking.criteria:
         names = [column.name for column in result.table.columns[:_ROWS_SHOWN]]
         return [
             {"name": name, "kept": name in kept, "why": reasons.get(name, ""), "mark": "", "rank": ""} for name in names
