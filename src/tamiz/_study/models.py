@@ -162,7 +162,7 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The score with possible target leakage", error, requested=False)
             return None
-        without = next(one for one in found.candidates if one.id == "all_columns")
+        without = found.all_columns
         return {
             "model": next(one.label for one in found.models if one.id == found.deciding),
             "scoring": found.scores[0].id,

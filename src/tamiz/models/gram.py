@@ -1,7 +1,7 @@
 """Gram matrices (products of columns) of the training rows of every fold, and backends that solve column sets from them.
 
-Where every row is tested once, the products of a fold's training rows are merged from those of the
-other folds, so that each row is read once. `ProductBackend` runs a kernel over ranges of folds that fit in memory.
+Where every row is tested once, the products of a fold's training rows are merged from those of the other folds, so that each row
+is read once. `ProductBackend` runs a kernel over ranges of folds that fit in memory.
 """
 
 from __future__ import annotations

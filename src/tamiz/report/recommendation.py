@@ -104,7 +104,7 @@ def recommendation_text(recommendation: RecommendationRecord, table: TableRecord
     score_format = score_format_for(score.id)
     n_sets = sum(len(path.sets) for path in recommendation.paths)
     among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
-    whole = next(one for one in recommendation.candidates if one.id == _ALL_COLUMNS)
+    whole = recommendation.all_columns
     every = deciding_score(recommendation, whole)
     low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
     beside = "" if name == _ALL_COLUMNS else f"with all columns {score_format.format_score(every.mean)}, and "

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tamiz.report.records.study import StudyRecord
 
 _KEPT_SHOWN, _ROWS_SHOWN, _CLASSES_SHOWN = 12, 10, 5
-_ALL_COLUMNS = "all_columns"
 
 
 def collect_verdict(result: StudyRecord) -> dict[str, Any]:
@@ -95,7 +94,7 @@ def _target_range(result: StudyRecord) -> dict[str, Any] | None:
 def _selection(result: StudyRecord) -> dict[str, Any]:
     """Return the headline, a word or two on it, and the columns that are kept."""
     table, found = result.table, result.recommendation
-    every = () if found is None else next(one.columns for one in found.candidates if one.id == _ALL_COLUMNS)
+    every = () if found is None else found.all_columns.columns
     n_used = table.count_own(every) if found is not None else table.n_own_used_columns
     kept = initial_selection(result)
     names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
@@ -103,7 +102,7 @@ def _selection(result: StudyRecord) -> dict[str, Any]:
     columns = {"kept": names, "more": f"and {more:,} more" if more > 0 else ""}
     if found is not None and found.chosen is None:
         return {"headline": "Keep nothing yet", "why": found.chance, "kept": [], "more": ""}
-    if found is not None and found.recommended == _ALL_COLUMNS:
+    if found is not None and found.recommended == found.all_columns.id:
         why = f"For no smaller selection a loss of more than {found.margin:.2g} can be ruled out."
         return {"headline": f"Keep all {count_with_noun(n_used, 'column')}", "why": why, **columns}
     if kept:
@@ -140,11 +139,11 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
     if found is None:
         return None
     score, score_format = found.scores[0], score_format_for(found.scores[0].id)
-    every = next(one for one in found.candidates if one.id == _ALL_COLUMNS)
+    every = found.all_columns
     whole = deciding_score(found, every)
     n_all = count_with_noun(result.table.count_own(every.columns), "column")
     rows: list[tuple[str, float, Interval | None]] = [(f"all {n_all}", whole.mean, whole.interval)]
-    if found.chosen is not None and found.recommended != _ALL_COLUMNS:
+    if found.chosen is not None and found.recommended != found.all_columns.id:
         kept = count_with_noun(result.table.count_own(found.columns), "kept column")
         rows.insert(0, (kept, found.score.mean, found.score.interval))
     rows.append(("without columns", score.baseline.mean, None))
@@ -246,7 +245,6 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
         else tuple((x, row) for (x,), row in zip(shown.points, shown.rows, strict=True))
     )
     return {
-        "key": f"map-{k + 1}",
         "label": shown.label,
         "n": format_count(len(points)),
         "picture": marks.point_picture(

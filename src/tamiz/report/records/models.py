@@ -116,6 +116,11 @@ class RecommendationRecord:
         """The recommended candidate, None if none is."""
         return next((one for one in self.candidates if one.id == self.recommended), None)
 
+    @property
+    def all_columns(self) -> CandidateScores:
+        """The candidate that every selection is compared with."""
+        return next(one for one in self.candidates if one.id == "all_columns")
+
     def __post_init__(self) -> None:
         if self.recommended is not None:
             check_known("the candidate", self.recommended, [one.id for one in self.candidates])
