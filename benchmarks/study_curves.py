@@ -1,6 +1,6 @@
 """Time and memory of a study against the rows and the columns of its table, as curves, beside what the study says before it starts.
 
-Run it by itself: `python benchmarks/study_curves.py curves.html`. Every study is a process of its own, on a table of normal
+Run it by itself: `python benchmarks/study_curves.py curves.svg`. Every study is a process of its own, on a table of normal
 numbers, of which three say something of the target, and of two columns of 4,000 levels and of 10 (`--levels` takes others).
 """
 
@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
+from matplotlib import pyplot
 
 ROWS = [(n, 15) for n in (300, 3_000, 30_000, 300_000, 3_000_000)]
 COLUMNS = [(1_000, p) for p in (10, 100, 1_000, 10_000)]
@@ -75,29 +74,29 @@ def shown(label, found):
 def main():
     """Measure the curves and draw them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("page", type=Path, help="where the curves are drawn, an HTML file")
+    parser.add_argument("picture", type=Path, help="where the curves are drawn, such as curves.svg")
     parser.add_argument("--levels", type=int, nargs="*", default=[4000, 10], help="levels of each column of text")
     parser.add_argument("--target", choices=["classes", "number"], default="classes")
     parser.add_argument("--most", type=float, default=float("inf"), help="the largest table, in rows times columns")
     asked = parser.parse_args()
-    page = make_subplots(rows=2, cols=2, shared_xaxes=True, vertical_spacing=0.06, row_titles=["seconds", "GB"])
-    for side, (axis, sizes) in enumerate([("rows (15 columns)", ROWS), ("columns (1,000 rows)", COLUMNS)], start=1):
+    figure, panels = pyplot.subplots(2, 2, sharex="col", sharey="row", figsize=(10, 7), layout="constrained")
+    for side, (axis, sizes) in enumerate([("rows (15 columns)", ROWS), ("columns (1,000 rows)", COLUMNS)]):
         run = [size for size in sizes if size[0] * size[1] <= asked.most]
         found = []
         for n_rows, n_columns in run:
             found.append(measured(n_rows, n_columns, asked.target, asked.levels))
             shown(f"{n_rows:,} x {n_columns:,}", found[-1])
-        at = [size[side - 1] for size in run]
-        for key, row, scale in [("seconds", 1, 1), ("estimated", 1, 1), ("bytes", 2, 1e-9)]:
-            line = go.Scatter(
-                x=at, y=[scale * one[key] for one in found], name=key, mode="lines+markers", showlegend=side == 1
-            )
-            page.add_trace(line, row=row, col=side)
-        page.update_xaxes(type="log", title_text=axis, row=2, col=side)
-        page.update_xaxes(type="log", row=1, col=side)
-    page.update_layout(title="A study on two cores", template="plotly_white")
-    page.write_html(asked.page, include_plotlyjs=True)
-    print(f"Written: {asked.page}")
+        at = [size[side] for size in run]
+        for key in ("seconds", "estimated"):
+            panels[0, side].loglog(at, [one[key] for one in found], "o-", label=key)
+        panels[1, side].loglog(at, [1e-9 * one["bytes"] for one in found], "o-")
+        panels[1, side].set_xlabel(axis)
+    panels[0, 0].set_ylabel("seconds")
+    panels[1, 0].set_ylabel("GB")
+    panels[0, 0].legend(frameon=False)
+    figure.suptitle("A study on two cores")
+    figure.savefig(asked.picture)
+    print(f"Written: {asked.picture}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tamiz.cli import main
 from tamiz.criteria import registry as criteria
 from tamiz.search import registry as searches
 
-HEAVY = ("numpy", "scipy", "sklearn", "numba", "pyarrow", "duckdb", "pandas", "plotly", "rich", "narwhals")
+HEAVY = ("numpy", "scipy", "sklearn", "numba", "pyarrow", "duckdb", "pandas", "matplotlib", "rich", "narwhals")
 COMMANDS = sorted(main.commands)
 
 

@@ -15,7 +15,7 @@ from tamiz.metrics import quality
 from tamiz.neighbors import BruteForce
 from tamiz.neighbors.base import NeighborIndex, NeighborSearch
 from tamiz.reduction import TSNE, UMAP, LaplacianEigenmaps
-from tamiz.runtime import optional_imports, parallel
+from tamiz.runtime import parallel
 
 NUMBERS, WIDTHS = (5, 10, 15), (5.0, 25.0, np.inf)
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -227,16 +227,6 @@ def test_maps_of_one_coordinate_are_drawn_against_the_rows():
     grid = sweep_eigenmaps(X20, n_neighbors=[6], t=[5], n_components=1)
     (ax,) = grid.plot().axes
     np.testing.assert_array_equal(ax.collections[0].get_offsets()[:, 1], np.arange(20))
-
-
-def test_without_matplotlib_the_maps_are_made_and_the_plot_states_what_is_missing(monkeypatch):
-    def missing(package):
-        raise optional_imports.PackageNotFoundError(package)
-
-    monkeypatch.setattr(optional_imports, "version", missing)
-    grid = sweep_eigenmaps(X20, n_neighbors=[6], t=[5])
-    with pytest.raises(ImportError, match=r"^Drawing needs matplotlib 3\.8\.4 or later, which is not installed\."):
-        grid.plot()
 
 
 @quiet

@@ -7,12 +7,12 @@ import sys
 import pytest
 
 HEAVY = [
-    "numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "duckdb", "narwhals", "plotly", "jinja2", "rich", "click",
+    "numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "duckdb", "narwhals", "jinja2", "rich", "click",
     "matplotlib", "pyamg",
 ]  # fmt: skip
 
 # scikit-learn loads pandas if it is installed.
-NOT_FOR_CRITERIA = {"plotly", "duckdb", "jinja2", "polars"}
+NOT_FOR_CRITERIA = {"matplotlib", "duckdb", "jinja2", "polars"}
 
 
 def loaded_by(lines):

@@ -25,7 +25,7 @@ class Reader:
 
     def unfold(self) -> None:
         """Open all folded parts, of maps all at once."""
-        self.page.locator("details:is(.folded, .map), .map details.words").evaluate_all(
+        self.page.locator("details:is(.folded, .map), :is(.map, #reproduction) details").evaluate_all(
             "(all) => all.forEach((one) => { one.removeAttribute('name'); one.open = true; })"
         )
 
@@ -40,12 +40,32 @@ class Reader:
             self.wait_for(plot)
 
     def show(self, name: str) -> None:
-        """Scroll to a chart and wait until it is drawn."""
+        """Scroll to a map and wait until it is drawn."""
         self.wait_for(self.page.locator(f"#{name}"))
 
     def wait_for(self, plot: Any) -> None:
         plot.scroll_into_view_if_needed()
-        plot.locator(".main-svg").first.wait_for(timeout=30_000)
+        plot.locator("canvas").wait_for(timeout=30_000)
+
+    def drawn(self, name: str = "map-1-points") -> list[int]:
+        """Return the pixels of a map, four numbers each."""
+        script = """(id) => { const { width, height } = document.querySelector(`#${id} canvas`);
+            const copy = Object.assign(document.createElement("canvas"), { width, height });
+            const pen = copy.getContext("2d", { willReadFrequently: true });
+            pen.drawImage(document.querySelector(`#${id} canvas`), 0, 0);
+            return [...pen.getImageData(0, 0, width, height).data]; }"""
+        pixels: list[int] = self.page.evaluate(script, name)
+        return pixels
+
+    def legend(self) -> list[str]:
+        """Return what stands beside the colours of the maps."""
+        texts: list[str] = self.page.locator("#legend li").all_inner_texts()
+        return texts
+
+    def recolour(self, option: str) -> None:
+        """Choose a colouring of the maps."""
+        self.page.locator("#colours select").select_option(label=option)
+        self.page.wait_for_timeout(100)
 
     def names(self, table: str) -> list[str]:
         """Return the names in the visible rows of a table, without the marks and notes beside them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import Result, html
@@ -11,6 +12,10 @@ from tamiz.report.records.study import StudyRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+    from tamiz.report.drawing import Chart
 
 
 def record_of(data: Any) -> StudyRecord:
@@ -36,6 +41,18 @@ def summary(result: Result) -> str:
 def render(data: Any) -> str:
     """Return the page of a result in JSON types."""
     return html.render(record_of(data))
+
+
+def panel_of(chart: Chart) -> Axes:
+    """Return the panel on which a chart is drawn."""
+    return chart.figure().axes[0]
+
+
+def mark_places(mark: str) -> tuple[float, tuple[float, float] | None]:
+    """Return where a mark has its dot and its interval, in percent."""
+    (dot,) = re.findall(r'<circle class="dot" cx="([\d.]+)%"', mark)
+    line = re.findall(r'class="range" x1="([\d.]+)%" x2="([\d.]+)%"', mark)
+    return float(dot), (float(line[0][0]), float(line[0][1])) if line else None
 
 
 def collected(section: Callable[[StudyRecord], dict[str, Any] | None], data: Any) -> dict[str, Any]:

@@ -575,7 +575,7 @@ def _build(
     return {
         "format": FORMAT,
         "tamiz": "0.1.0",
-        "versions": {"python": "3.11.7", "numpy": "2.4.6", "plotly": "7.1.0"},
+        "versions": {"python": "3.11.7", "numpy": "2.4.6", "matplotlib": "3.11.2"},
         "title": title,
         "seed": 0,
         "warnings": [],

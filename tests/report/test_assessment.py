@@ -9,7 +9,7 @@ import pytest
 from tamiz.report import assessment, text
 from tamiz.report.assessment import collect_assessment
 
-from .reading import record_of
+from .reading import mark_places, panel_of, record_of
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def collected(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_score_is_shown_with_its_meaning_and_a_share_is_not_rounded_up_to_all(wine: dict[str, Any]) -> None:
-    told = {name: value for name, value, _ in collected(wine)["facts"]}
+    told = {name: value for name, value, *_ in collected(wine)["facts"]}
     assert told == {
         "Apparent score": "92%",
         "Nested CV score": "84% (80% to 88%)",
@@ -33,23 +33,16 @@ def test_every_score_is_shown_with_its_meaning_and_a_share_is_not_rounded_up_to_
     assert len(collected(wine)["facts"]) == 3
 
 
-def test_the_chart_has_a_row_for_each_score_with_the_folds_beside_the_nested_cv_score(wine: dict[str, Any]) -> None:
+def test_the_marks_of_the_scores_share_one_scale_and_the_nested_cv_score_has_its_interval(wine: dict[str, Any]) -> None:
     scores = wine["assessment"]["scores"]
-    chart = collected(wine)["chart"]
-    folds, honest, others, bias, nothing = chart["data"]
-    assert folds["x"] == scores["nested"]["folds"]
-    assert {round(y) for y in folds["y"]} == {2}
-    assert (honest["x"], honest["y"]) == ([0.84], [2])
-    assert (honest["error_x"]["array"], honest["error_x"]["arrayminus"]) == ([0.04], [0.04])
-    assert dict(zip(others["y"], others["x"], strict=True)) == {3: 0.92, 1: 0.87, 0: 0.4}
-    assert bias["x"] == [0.84, 0.92]
-    assert nothing["x"] == [0.4, 0.4]
-    low, high = chart["layout"]["xaxis"]["range"]
-    assert low < 0.4
-    assert high > max(folds["x"])
-    assert [a["text"] for a in chart["layout"]["annotations"]][1] == "Nested CV score: <b>84%</b>"
-    # A text stands on the side of its mark where there is room.
-    assert [a["xanchor"] for a in chart["layout"]["annotations"]] == ["right", "right", "right", "left"]
+    means = [scores[name]["mean"] for name in ("apparent", "nested", "all_columns", "baseline")]
+    places = [mark_places(mark) for *_, mark in collected(wine)["facts"]]
+    dots = [dot for dot, _ in places]
+    slope = (dots[0] - dots[3]) / (means[0] - means[3])
+    assert dots == pytest.approx([dots[3] + slope * (mean - means[3]) for mean in means], abs=0.2)
+    assert [line is None for _, line in places] == [True, False, True, True]
+    ends = [dots[3] + slope * (end - means[3]) for end in scores["nested"]["interval"]]
+    assert places[1][1] == pytest.approx(ends, abs=0.2)
 
 
 def test_the_title_states_the_optimism_and_the_caption_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
@@ -82,17 +75,17 @@ def test_columns_are_counted_by_the_folds_that_choose_them(wine: dict[str, Any])
 
 def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: dict[str, Any]) -> None:
     null = collected(wine)["null"]
-    bars, line = null["chart"]["data"]
-    assert sum(bars["y"]) == 99
-    assert line["x"][0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
+    panel = panel_of(null["chart"])
+    assert sum(bar.get_height() for bar in panel.patches) == 99
+    assert panel.lines[0].get_xdata()[0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
     assert null["title"].startswith("None of 99 searches on shuffled targets reached the ")
     assert null["note"].endswith("shuffled among all rows; p\u00a0=\u00a00.01, significant at 0.05.")
-    assert (bars["name"], line["name"]) == ("On shuffled targets", "With the real target")
+    assert panel.get_xlabel().startswith("Best ")
     # As where no column has a cut: every merit is 0.
     wine["assessment"]["null"] |= {"merits": [0.0] * 19, "observed": 0.0, "p_value": 1.0}
     wine["assessment"]["beats_chance"] = False
     null = collected(wine)["null"]
-    assert null["chart"]["data"][0]["y"] == [19]
+    assert max(bar.get_height() for bar in panel_of(null["chart"]).patches) == 19
     assert null["title"].startswith("19 of 19 searches on shuffled targets reached the ")
     assert null["note"].endswith("p\u00a0=\u00a01, not significant at 0.05.")
     # Of five searches, none can show anything.
@@ -120,10 +113,12 @@ def test_a_score_much_worse_than_the_mean_is_drawn_at_the_edge_and_stated(wine: 
     honest |= {"mean": -5e8, "interval": [-2e9, 1e9], "folds": [-5e9, *[0.5] * 9]}
     shown = collect_assessment(record_of(wine))
     assert shown is not None
-    folds, held = shown["chart"]["data"][:2]
-    assert folds["x"][0] == held["x"][0] == -1
-    assert held["error_x"]["array"] == [2]
-    assert held["customdata"][0][0] == "−500,000,000"
+    _, text, _, mark = shown["facts"][1]
+    dot, line = mark_places(mark)
+    assert text.startswith("−500,000,000")
+    assert line is not None
+    assert dot == line[0] < 10
+    assert line[1] > 90
     assert shown["clipped_note"].endswith("drawn at −1: nested CV score.")
 
 

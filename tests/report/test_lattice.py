@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from tamiz.report.subset_lattice import collect_lattice
 
 from . import sample
-from .reading import render, subset_of
+from .reading import panel_of, render, subset_of
 from .test_html import section, words
 
 
@@ -23,35 +25,35 @@ def drawn(n: int, *, kept: list[int] | None = None, **more: Any) -> dict[str, An
     return shown
 
 
+def lines(n: int, **more: Any) -> dict[str, list[list[tuple[float, float]]]]:
+    """Return the ends of the edges, the course, the points and the ring of a lattice."""
+    found: dict[str, list[list[tuple[float, float]]]] = {"edge": [], "course": [], "point": [], "ring": []}
+    for line in panel_of(drawn(n, **more)["chart"]).lines:
+        kind = {9.0: "point", 14.0: "ring"}.get(line.get_markersize(), "")
+        kind = kind or ("course" if line.get_linewidth() == 3 else "edge")
+        found[kind].append([(float(x), float(y)) for x, y in line.get_xydata()])
+    return found
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_every_set_is_a_point_and_every_pair_of_neighbours_an_edge(n: int) -> None:
-    edges, _, _, nodes = drawn(n)["chart"]["data"]
-    assert len(set(zip(nodes["x"], nodes["y"], strict=True))) == 2**n
-    ends = list(zip(edges["x"], edges["y"], strict=True))
-    assert len(ends) == 3 * n * 2 ** (n - 1)
-    place = dict(zip(drawn(n)["chart"]["nodes"], zip(nodes["x"], nodes["y"], strict=True), strict=True))
-    joined = {frozenset(ends[k : k + 2]) for k in range(0, len(ends), 3)}
-    assert joined == {frozenset((place[k], place[k | 1 << j])) for k in place for j in range(n) if not k >> j & 1}
-
-
-def test_sets_of_one_size_are_shown_at_one_height_no_column_at_the_foot() -> None:
-    chart = drawn(5)["chart"]
-    nodes = chart["data"][3]
-    heights = {k.bit_count(): y for k, y in zip(chart["nodes"], nodes["y"], strict=True)}
-    assert (
-        [heights[size] for size in range(6)] == sorted(heights.values()) == list(chart["layout"]["yaxis"]["tickvals"])
-    )
-    assert all(y == heights[k.bit_count()] for k, y in zip(chart["nodes"], nodes["y"], strict=True))
-    assert chart["layout"]["yaxis"]["ticktext"][:2] == ["0 columns", "1 column"]
+    found = lines(n)
+    points = {point for (point,) in found["point"]}
+    assert len(points) == 2**n
+    assert len({frozenset(edge) for edge in found["edge"]}) == len(found["edge"]) == n * 2 ** (n - 1)
+    assert all(points.issuperset(edge) and abs(edge[0][1] - edge[1][1]) == 1 for edge in found["edge"])
+    # Every set of a size stands at one height, and has a neighbour for each of its columns below it and each other above it.
+    for x, y in points:
+        assert sum((x, y) in edge for edge in found["edge"]) == n
+    assert sorted(y for _, y in points) == sorted(k.bit_count() for k in range(2**n))
 
 
 def test_the_course_of_the_search_goes_through_its_sets_and_the_kept_one_has_a_ring() -> None:
-    chart = drawn(4)["chart"]
-    _, course, ring, nodes = chart["data"]
-    place = dict(zip(chart["nodes"], zip(nodes["x"], nodes["y"], strict=True), strict=True))
-    assert list(zip(course["x"], course["y"], strict=True)) == [place[0], place[1], place[3]]
-    assert (ring["x"][0], ring["y"][0]) == place[3]
-    assert chart["nodes"][chart["start"]] == 3
+    found = lines(4)
+    (course,) = found["course"]
+    assert [y for _, y in course] == [0, 1, 2]
+    assert all(list(edge) in found["edge"] for edge in pairwise(course))
+    assert found["ring"] == [course[-1:]]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +79,8 @@ def test_the_title_states_whether_a_better_set_was_missed_and_why(more: dict[str
 def test_of_six_columns_sets_are_named_by_numbers_and_a_key_states_which() -> None:
     shown = drawn(6)
     assert list(shown["key"]) == [f"column {j}" for j in range(6)]
-    texts = [one["text"] for one in shown["chart"]["layout"]["annotations"]]
-    assert "1 2 6<br><b>0.300</b>" in texts
+    texts = [text.get_text() for text in panel_of(shown["chart"]).texts]
+    assert texts[texts.index("1 2 6") + 1] == "0.300"
     assert drawn(5)["key"] == []
 
 
@@ -87,18 +89,14 @@ def test_names_that_look_the_same_when_they_are_short_are_numbered() -> None:
     changed = {"lattice": sample.lattice(names), "columns": names[:2], "course": []}
     shown = collect_lattice(subset_of({**sample.wine()["subset"], **changed}))
     assert shown is not None
-    text = shown["chart"]["layout"]["annotations"][-1]["text"]
-    assert [line.split()[0] for line in text.split("<br>")[:4]] == ["1", "2", "3", "4"]
+    texts = [text.get_text() for text in panel_of(shown["chart"]).texts]
+    assert [line.split()[0] for line in texts[-5:-1]] == ["1", "2", "3", "4"]
 
 
 def test_names_of_markup_are_inert_in_the_chart(hostile: dict[str, Any]) -> None:
     shown = collect_lattice(subset_of(hostile["subset"]))
     assert shown is not None
-    for told in (
-        *(set_of[0] for set_of in shown["chart"]["data"][3]["customdata"]),
-        *(a["text"] for a in shown["chart"]["layout"]["annotations"]),
-    ):
-        assert "<" not in told.replace("<br>", "").replace("<b>", "").replace("</b>", "")
+    ElementTree.fromstring(f"<page>{shown['chart'].svg('lattice')}</page>")
 
 
 def test_every_set_is_in_the_table_the_best_first(wine: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def test_rows_at_a_single_point_are_reported_and_not_drawn(wine: dict[str, Any],
     wine["maps"], wine["quality"] = [flat], None
     shown = first_map(wine)
     assert shown["lead"] == "All rows have the same coordinates: no column of this map varies."
-    assert not any((shown["chart"], shown["spectrum"], shown["axes"], shown["left_out"]))
+    assert not any((shown["drawn"], shown["picture"], shown["spectrum"], shown["axes"], shown["left_out"]))
     result_of(wine).to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Each point is one of" not in page

@@ -1,8 +1,9 @@
-"""The maps in Chromium: rows selected on one map are selected on all, and very many points are drawn as an image."""
+"""The maps in Chromium: points on a canvas, in colours that a reader chooses, pointed at, walked through, picked and saved."""
 
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,98 +20,250 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 N_MANY = 5000
-PICKED = """(id) => { const plot = document.getElementById(id);
-    return plot.data.filter((trace) => trace.mode === "markers")
-        .reduce((sum, trace) => sum + (trace.selectedpoints ? trace.selectedpoints.length : trace.x.length), 0); }"""
+# The empty border around the points, in pixels.
+MARGIN = 22
 
 
-def many() -> dict[str, Any]:
-    """Return a result with more points than a page can hold as shapes: two clouds that no map mixes."""
+def many(n: int = N_MANY) -> dict[str, Any]:
+    """Return a result with more points than are drawn in shapes: two clouds that no map mixes."""
     result = sample.wine()
     rng = np.random.default_rng(0)
-    cloud = np.arange(N_MANY) % 2
+    cloud = np.arange(n) % 2
     for reduced in result["maps"]:
-        places = rng.normal(size=(N_MANY, 2)) + 8.0 * cloud[:, None]
-        reduced |= {"points": places.round(3).tolist(), "rows": list(range(0, 3 * N_MANY, 3))}
+        places = rng.normal(size=(n, 2)) + 8.0 * cloud[:, None]
+        reduced |= {"points": places.round(3).tolist(), "rows": list(range(0, 3 * n, 3))}
     result["colors"] = [
         sample.color("class", cloud.tolist(), ["left", "right"]) | {"role": "target"},
         sample.color("height", (cloud * 100.0).tolist(), []),
     ]
-    result["table"]["n_rows_used"] = 3 * N_MANY
+    result["table"]["n_rows_used"] = 3 * n
     result["quality"] = None
     return result
 
 
 @pytest.fixture
-def crowd(browser: Any, tmp_path: Path) -> Iterator[Reader]:
-    page = browser.new_page(viewport={"width": 1400, "height": 900}, accept_downloads=True)
-    reader = Reader(page, result_of(many()).to_html(tmp_path / "many.html"))
-    reader.show("map-1-points")
-    reader.show("map-2-points")
-    yield reader
-    page.close()
-    assert reader.complaints == []
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """Open the report of a result that a test changed."""
+    readers: list[Reader] = []
+
+    def open_(result: dict[str, Any], **more: Any) -> Reader:
+        page = browser.new_page(**({"viewport": {"width": 1400, "height": 900}} | more))
+        readers.append(Reader(page, result_of(result).to_html(tmp_path / f"{len(readers)}.html")))
+        readers[-1].show("map-1-points")
+        return readers[-1]
+
+    yield open_
+    for reader in readers:
+        reader.page.close()
+        assert reader.complaints == []
 
 
-def lasso(reader: Reader, plot: str) -> None:
-    """Draw a lasso around the left half of a map."""
-    button = reader.page.locator("#lasso")
-    if button.get_attribute("aria-pressed") == "false":
-        button.click()
-    reader.page.locator(f"#{plot} .nsewdrag").scroll_into_view_if_needed()
-    reader.page.wait_for_timeout(300)
-    box = reader.page.locator(f"#{plot} .nsewdrag").bounding_box()
-    left, top, width, height = (box[side] for side in ("x", "y", "width", "height"))
-    corners = [(0.02, 0.02), (0.5, 0.02), (0.5, 0.98), (0.02, 0.98), (0.02, 0.05)]
-    for k, (across, down) in enumerate(corners):
-        reader.page.mouse.move(left + across * width, top + down * height, steps=4)
-        if k == 0:
-            reader.page.mouse.down()
-    reader.page.mouse.up()
-    reader.page.locator("#picked").wait_for()
+def places(reader: Reader, reduced: dict[str, Any], *, one_scale: bool, plot: str = "map-1-points") -> Any:
+    """Return where the rows of a map stand, in pixels of the page."""
+    reader.page.locator(f"#{plot}").scroll_into_view_if_needed()
+    box = reader.page.locator(f"#{plot} canvas").bounding_box()
+    points = np.array(reduced["points"])
+    low, high = points.min(axis=0), points.max(axis=0)
+    unit = (np.array([box["width"], box["height"]]) - 2 * MARGIN) / (high - low)
+    if one_scale:
+        unit[:] = unit.min()
+    middle = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    return middle + (points - (low + high) / 2) * unit * [1, -1]
 
 
 def rows_shown(reader: Reader) -> int:
     return int(reader.page.locator("#picked .status").inner_text().split()[0].replace(",", ""))
 
 
-def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: Any) -> None:
+def pick(reader: Reader, text: str) -> None:
+    reader.page.locator("#pick input").fill(text)
+    reader.page.locator("#pick input").press("Enter")
+    reader.page.wait_for_timeout(150)
+
+
+def lasso(reader: Reader, plot: str = "map-1-points") -> float:
+    """Draw a lasso around the left half of a map, and return where it ends."""
+    button = reader.page.locator("#lasso")
+    if button.get_attribute("aria-pressed") == "false":
+        button.click()
+    reader.page.locator(f"#{plot}").scroll_into_view_if_needed()
+    box = reader.page.locator(f"#{plot} canvas").bounding_box()
+    corners = [(0.01, 0.01), (0.5, 0.01), (0.5, 0.99), (0.01, 0.99), (0.01, 0.05)]
+    for k, (across, down) in enumerate(corners):
+        reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"], steps=4)
+        if k == 0:
+            reader.page.mouse.down()
+    reader.page.mouse.up()
+    reader.page.locator("#picked").wait_for()
+    return float(box["x"] + 0.5 * box["width"])
+
+
+def test_the_maps_open_in_the_colours_of_the_target_with_one_legend(read: Any) -> None:
     reader = read("wine")
     for name in ("map-1-points", "map-2-points"):
         reader.show(name)
-    lasso(reader, "map-1-points")
-    n = rows_shown(reader)
-    assert 0 < n < 178
-    reader.page.wait_for_function(f"() => ({PICKED})('map-2-points') === {n}")
-    assert reader.page.evaluate(PICKED, "map-1-points") == n
-    reader.page.locator("#picked-clear").click()
-    assert reader.page.locator("#picked").is_hidden()
-    reader.page.wait_for_function(f"() => ({PICKED})('map-2-points') === 178")
-    assert reader.page.evaluate("document.getElementById('map-1-points').layout.selections.length") == 0
+    assert reader.legend() == ["Barolo (59)", "Grignolino (71)", "Barbera (48)"]
+    assert reader.page.locator("#maps select").count() == 1
+    marks = "(marks) => marks.map((mark) => getComputedStyle(mark).backgroundColor)"
+    colors = reader.page.locator("#legend i").evaluate_all(marks)
+    assert len(set(colors)) == 3
+    # A pixel within a row has the colour of its class.
+    wine = sample.wine()
+    codes = wine["colors"][0]["values"]
+    at = places(reader, wine["maps"][0], one_scale=True)
+    box = reader.page.locator("#map-1-points canvas").bounding_box()
+    pixels = np.array(reader.drawn()).reshape(round(box["height"]), -1, 4)
+    wanted = np.array([[int(part) for part in re.findall(r"\d+", color)] for color in colors])
+    across, down = (at - [box["x"], box["y"]]).round().astype(int).T
+    reader.page.locator("#arrows input").uncheck()
+    pixels = np.array(reader.drawn()).reshape(round(box["height"]), -1, 4)
+    found = np.abs(pixels[down, across, None, :3] - wanted).sum(axis=2).argmin(axis=1)
+    assert (found == codes).mean() > 0.9
 
 
-def test_picked_rows_stay_picked_in_other_colours_and_after_a_map_comes_back(read: Any) -> None:
+def test_a_numeric_column_has_a_histogram_as_its_legend_and_leaves_the_missing_grey(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
-    reader.page.locator("#pick input").fill("1, 100-103")
-    reader.page.locator("#pick input").press("Enter")
-    reader.page.locator("#picked").wait_for()
-    assert rows_shown(reader) == 5
-    reader.page.locator("#colours select").select_option(label="alcohol")
-    reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")
-    assert reader.page.evaluate(PICKED, "map-1-points") == 5
-    reader.page.locator("#table").scroll_into_view_if_needed()
-    reader.page.evaluate("scrollTo(0, 0)")
-    reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
+    before = reader.drawn()
+    reader.recolour("alcalinity_of_ash")
+    assert reader.drawn() != before
+    values = np.array([value for value in sample.wine()["colors"][4]["values"] if value is not None])
+    first, *bars, last, missing = reader.page.locator("#legend li").all()
+    assert (first.inner_text(), last.inner_text()) == (f"{values.min():g}", f"{values.max():g}")
+    assert missing.inner_text() == "missing (4)"
+    counts, _ = np.histogram(values, bins=12)
+    labels = [bar.locator("button").get_attribute("aria-label") for bar in bars]
+    assert [int(label.split()[1]) for label in labels] == counts.tolist()
+    # A bar picks its rows, and lets them go.
+    bars[3].locator("button").click()
+    assert rows_shown(reader) == counts[3]
+    bars[3].locator("button").click()
+    assert reader.page.locator("#picked").is_hidden()
+
+
+def test_a_level_of_the_legend_picks_its_rows(read: Any) -> None:
+    reader = read("wine")
     reader.show("map-1-points")
-    assert reader.page.evaluate(PICKED, "map-1-points") == 5
+    reader.page.locator("#legend button").nth(2).click()
+    assert rows_shown(reader) == 48
+
+
+def test_the_colours_follow_the_scheme_of_the_reader(read: Any) -> None:
+    reader = read("wine", scheme="light")
+    reader.show("map-1-points")
+    light = reader.page.locator("#legend i").first.evaluate("(mark) => getComputedStyle(mark).backgroundColor")
+    before = reader.drawn()
+    reader.page.emulate_media(color_scheme="dark")
+    reader.page.wait_for_timeout(300)
+    assert reader.page.locator("#legend i").first.evaluate("(m) => getComputedStyle(m).backgroundColor") != light
+    assert reader.drawn() != before
+
+
+def test_pointing_at_a_row_shows_its_number_and_values(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    reader.recolour("alcohol")
+    at = places(reader, sample.wine()["maps"][0], one_scale=True)
+    reader.page.mouse.move(*at[3])
+    told = reader.page.locator("#pointed")
+    told.wait_for()
+    lines = told.inner_text().splitlines()
+    assert lines[:5] == ["Row 4", "alcohol: 14.37", "class: Barolo", "malic_acid: 1.95", "ash: 2.5"]
+    # Once and no more than nine values.
+    assert len(lines) == 10
+    assert sum(line.startswith("alcohol:") for line in lines) == 1
+
+
+def test_arrow_keys_walk_from_row_to_row_and_enter_picks(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    plot, status = reader.page.locator("#map-1-points"), reader.page.locator("#map-status")
+    plot.focus()
+    reader.page.keyboard.press("ArrowRight")
+    first = status.text_content()
+    assert first.startswith("Row ")
+    at = places(reader, sample.wine()["maps"][0], one_scale=True)
+    row = int(re.findall(r"\d+", first)[0]) - 1
+    reader.page.keyboard.press("ArrowRight")
+    other = int(re.findall(r"\d+", status.text_content())[0]) - 1
+    assert at[other][0] > at[row][0]
+    reader.page.keyboard.press("Enter")
+    assert rows_shown(reader) == 1
+    assert reader.page.locator("#pointed").inner_text().startswith(f"Row {other + 1}\n")
+
+
+def test_zoom_by_buttons_and_keys_moves_the_points_and_goes_back(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    whole = reader.drawn()
+    tools = reader.page.locator("#map-1 .map-tools button")
+    tools.nth(0).click()
+    zoomed = reader.drawn()
+    assert zoomed != whole
+    # A zoom outlives another colour, and a colour that comes back.
+    reader.recolour("alcohol")
+    reader.recolour("class (target)")
+    assert reader.drawn() == zoomed
+    tools.nth(2).click()
+    assert reader.drawn() == whole
+    reader.page.locator("#map-1-points").focus()
+    reader.page.keyboard.press("+")
+    assert reader.drawn() == zoomed
+    reader.page.keyboard.press("0")
+    assert reader.drawn() == whole
+
+
+def test_a_map_is_saved_as_a_picture(read: Any, tmp_path: Path) -> None:
+    reader = read("wine", accept_downloads=True)
+    reader.show("map-1-points")
+    with reader.page.expect_download() as download:
+        reader.page.locator("#map-1 .map-tools button", has_text="Save as PNG").click()
+    download.value.save_as(tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_arrows_are_drawn_until_the_switch_hides_them(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    with_arrows = reader.drawn()
+    reader.page.locator("#arrows input").uncheck()
+    without = reader.drawn()
+    assert without != with_arrows
+    reader.page.locator("#arrows input").press("Space")
+    assert reader.drawn() == with_arrows
+
+
+def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-2-points")
+    second = reader.drawn("map-2-points")
+    reader.show("map-1-points")
+    at = places(reader, sample.wine()["maps"][0], one_scale=True)
+    edge = lasso(reader)
+    assert rows_shown(reader) == int((at[:, 0] < edge).sum())
+    reader.show("map-2-points")
+    reader.page.wait_for_timeout(200)
+    assert reader.drawn("map-2-points") != second
+    reader.page.locator("#picked-clear").click()
+    assert reader.page.locator("#picked").is_hidden()
+    assert reader.drawn("map-2-points") == second
+
+
+def test_picked_rows_stay_picked_in_other_colours(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    pick(reader, "1, 100-103")
+    assert rows_shown(reader) == 5
+    reader.recolour("alcohol")
+    assert rows_shown(reader) == 5
+    reader.recolour("class (target)")
+    assert rows_shown(reader) == 5
 
 
 def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) -> None:
     reader = read("wine", accept_downloads=True)
     reader.show("map-1-points")
-    reader.page.locator("#pick input").fill("1-59")
-    reader.page.locator("#pick input").press("Enter")
+    pick(reader, "1-59")
     reader.page.locator("#picked summary").click()
     lines = reader.page.locator("#picked tbody tr")
     assert lines.first.locator("th, td").all_inner_texts() == ["class (target)", "Barolo (100%)", "Grignolino (40%)"]
@@ -124,125 +277,35 @@ def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) 
     head, *rows = csv.reader((tmp_path / "picked.csv").open(encoding="utf-8", newline=""))
     assert head[:3] == ["row", "PCA: PC 1", "PCA: PC 2"]
     assert [int(row[0]) for row in rows] == list(range(1, 60))
-    places = sample.wine()["maps"][0]["points"][:59]
-    assert [[float(value) for value in row[1:3]] for row in rows] == places
+    points = sample.wine()["maps"][0]["points"][:59]
+    assert [[float(value) for value in row[1:3]] for row in rows] == points
 
 
 def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
     for text in ("x", "-", "5000", "9-3", "<b>"):
-        reader.page.locator("#pick input").fill(text)
-        reader.page.locator("#pick input").press("Enter")
+        pick(reader, text)
         assert reader.page.locator("#picked").is_hidden()
 
 
-def test_very_many_points_are_an_image_with_rows_that_can_be_shown_and_selected(crowd: Reader) -> None:
-    script = (
-        "(id) => { const plot = document.getElementById(id); return [plot.layout.images.length, plot.data.length]; }"
-    )
-    assert crowd.page.evaluate(script, "map-1-points") == [1, 2 + 2]
-    assert crowd.page.locator("#map-1-points .scatterlayer .point").count() <= 2 + 8 * 3
-    point = """() => { const plot = document.getElementById("map-1-points"), { xaxis, yaxis } = plot._fullLayout;
-        const box = plot.getBoundingClientRect(), [x, y] = %s;
-        return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)]; }"""
-    places = many()["maps"][0]["points"]
-    farthest = max(range(N_MANY), key=lambda row: places[row][0])
-    crowd.page.locator("#map-1-points").scroll_into_view_if_needed()
-    x, y = crowd.page.evaluate(point % places[farthest])
-    crowd.page.mouse.move(x, y)
-    pointed = crowd.page.locator("#pointed")
+def test_rows_of_very_many_can_be_shown_and_picked(opened: Any) -> None:
+    result = many()
+    reader = opened(result)
+    points = result["maps"][0]["points"]
+    farthest = max(range(N_MANY), key=lambda row: points[row][0])
+    at = places(reader, result["maps"][0], one_scale=True)
+    reader.page.mouse.move(*at[farthest])
+    pointed = reader.page.locator("#pointed")
     pointed.wait_for()
     assert pointed.inner_text() == f"Row {3 * farthest + 1:,}\nclass: right\nheight: 100"
-    lasso(crowd, "map-1-points")
-    assert N_MANY / 4 < rows_shown(crowd) < 3 * N_MANY / 4
+    edge = lasso(reader)
+    assert rows_shown(reader) == int((at[:, 0] < edge).sum())
 
 
-def test_the_picture_of_a_map_follows_the_colour_the_zoom_and_what_is_picked(crowd: Reader) -> None:
-    source = "document.getElementById('map-1-points').layout.images[0].source"
-    seen = {crowd.page.evaluate(source)}
-    for change in (
-        "(() => { const s = document.querySelector('#colours select'); s.value = '1'; s.dispatchEvent(new Event('change')); })()",
-        "Plotly.relayout('map-1-points', { 'xaxis.range': [0, 4], 'yaxis.range': [0, 4] })",
-        "(() => { const i = document.querySelector('#pick input'); i.value = '1-900'; i.dispatchEvent(new Event('change')); })()",
-    ):
-        crowd.page.evaluate(change)
-        crowd.page.wait_for_function(f"() => ({list(seen)!r}).every((source) => source !== {source})")
-        seen.add(crowd.page.evaluate(source))
-    assert len(seen) == 4
-    assert crowd.page.locator("#map-1-points .colorbar").count() == 1
-
-
-def test_very_many_points_are_printed(crowd: Reader) -> None:
-    crowd.page.evaluate("scrollTo(0, 0)")
-    crowd.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
-    crowd.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert crowd.page.locator("#maps .plot[data-painter] image").count() == 2
-    crowd.page.evaluate("dispatchEvent(new Event('afterprint'))")
-
-
-@pytest.mark.parametrize("width", [1400, 390])
-def test_maps_far_away_are_given_back_and_keep_their_room(read: Any, width: int) -> None:
-    reader = read("wine", width=width)
-    reader.show("map-1-points")
-    tall = reader.page.evaluate("document.documentElement.scrollHeight")
-    reader.page.evaluate("scrollTo(0, 0)")
-    reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
-    assert reader.page.evaluate("document.documentElement.scrollHeight") == tall
-    reader.show("map-1-points")
-
-
-def view(reader: Reader) -> list[float]:
-    script = """() => { const { xaxis, yaxis } = document.getElementById("map-1-points")._fullLayout;
-        return [...xaxis.range, ...yaxis.range]; }"""
-    shown: list[float] = reader.page.evaluate(script)
-    return shown
-
-
-def come_back(reader: Reader) -> None:
-    reader.page.evaluate("scrollTo(0, 0)")
-    reader.page.wait_for_function("() => !document.querySelector('#map-1-points .main-svg')")
-    reader.show("map-1-points")
-    reader.page.wait_for_timeout(500)
-
-
-def centred(shown: list[float]) -> list[float]:
-    """Return the middle of the horizontal axis, and the ends of the vertical one."""
-    return [(shown[0] + shown[1]) / 2, *shown[2:]]
-
-
-def test_a_zoom_outlives_another_colour_and_a_map_that_comes_back_and_can_be_reset(read: Any) -> None:
-    reader = read("wine")
-    reader.show("map-1-points")
-    reader.page.wait_for_timeout(500)
-    whole = view(reader)
-    reader.page.evaluate("() => Plotly.relayout('map-1-points', { 'xaxis.range': [-1, 1], 'yaxis.range': [-1, 1] })")
-    zoomed = view(reader)
-    reader.page.locator("#colours select").select_option(label="alcohol")
-    reader.page.wait_for_timeout(500)
-    # One unit stays as long on both axes: the room that the legend leaves changes the width of the view, not its middle.
-    assert centred(view(reader)) == pytest.approx(centred(zoomed), abs=0.2)
-    for _ in range(2):
-        come_back(reader)
-        assert centred(view(reader)) == pytest.approx(centred(zoomed), abs=0.2)
-    reader.page.locator("#map-1-points").hover()
-    reader.page.locator('#map-1-points [data-title="Reset axes"]').click()
-    assert centred(view(reader)) == pytest.approx(centred(whole), abs=0.3)
-    come_back(reader)
-    assert centred(view(reader)) == pytest.approx(centred(whole), abs=0.3)
-
-
-def test_a_zoom_into_very_many_points_comes_back(crowd: Reader) -> None:
-    whole = view(crowd)
-    crowd.page.evaluate("() => Plotly.relayout('map-1-points', { 'xaxis.range': [0, 4], 'yaxis.range': [0, 4] })")
-    zoomed = view(crowd)
-    assert zoomed != pytest.approx(whole)
-    come_back(crowd)
-    assert view(crowd) == pytest.approx(zoomed, abs=0.1)
-
-
-def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
-    field, status = crowd.page.locator("#pick input"), crowd.page.locator("#pick-status")
+def test_rows_that_are_not_drawn_are_reported(opened: Any) -> None:
+    reader = opened(many())
+    status = reader.page.locator("#pick-status")
     for text, n, told in (
         ("abc", 0, "No shown row has such a number."),
         ("2", 0, "No shown row has such a number."),
@@ -250,61 +313,62 @@ def test_rows_that_are_not_drawn_are_reported(crowd: Reader) -> None:
         ("1, 4", 2, ""),
         ("", 0, ""),
     ):
-        field.fill(text)
-        field.press("Enter")
-        crowd.page.wait_for_timeout(200)
-        assert (status.inner_text(), crowd.page.locator("#picked").is_hidden()) == (told, n == 0)
-        assert n == 0 or rows_shown(crowd) == n
+        pick(reader, text)
+        assert (status.inner_text(), reader.page.locator("#picked").is_hidden()) == (told, n == 0)
+        assert n == 0 or rows_shown(reader) == n
 
 
-def test_dates_are_shown_as_days(browser: Any, tmp_path: Path) -> None:
+def test_a_hundred_thousand_points_are_drawn_at_once_again(opened: Any) -> None:
+    reader = opened(many(100_000))
+    script = """() => { const start = performance.now();
+        document.querySelector("#colours select").dispatchEvent(new Event("change"));
+        return new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(performance.now() - start)))); }"""
+    assert min(reader.page.evaluate(script) for _ in range(3)) < 1000
+    assert reader.page.evaluate("document.querySelectorAll('*').length") < 4000
+
+
+def test_printed_and_without_scripts_a_map_is_a_picture(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    picture, canvas = (reader.page.locator(f"#map-1-points {part}") for part in ("svg", "canvas"))
+    assert (picture.is_visible(), canvas.is_visible()) == (False, True)
+    reader.page.emulate_media(media="print")
+    assert (picture.is_visible(), canvas.is_visible()) == (True, False)
+    bare = read("wine", java_script_enabled=False).page
+    assert bare.locator("#map-1-points svg path").count() == 3
+
+
+def test_dates_are_shown_as_days(opened: Any, tmp_path: Path) -> None:
     result = sample.wine()
     result["colors"][1] |= {"kind": "date", "values": [1577836800.0 + 86400 * row for row in range(178)]}
-    page = browser.new_page(accept_downloads=True)
-    reader = Reader(page, result_of(result).to_html(tmp_path / "a.html"))
-    reader.show("map-1-points")
-    reader.page.locator("#colours select").select_option(label="alcohol")
-    reader.page.wait_for_function("() => document.getElementById('map-1-points').data[0].name === 'alcohol'")
-    assert page.evaluate("() => document.getElementById('map-1-points').data[0].text[1]").startswith(
-        "Row 2<br><b>alcohol: 2020-01-02</b>"
-    )
-    assert page.locator("#map-1-points .colorbar text").all_text_contents()[:3] == [
-        "2020-01-01",
-        "2020-03-29",
-        "2020-06-26",
-    ]
-    with page.expect_download() as download:
-        page.locator("#save-coordinates").click()
+    reader = opened(result, accept_downloads=True)
+    reader.recolour("alcohol")
+    at = places(reader, result["maps"][0], one_scale=True)
+    reader.page.mouse.move(*at[1])
+    reader.page.locator("#pointed").wait_for()
+    assert reader.page.locator("#pointed").inner_text().startswith("Row 2\nalcohol: 2020-01-02\n")
+    assert [reader.legend()[0], reader.legend()[-1]] == ["2020-01-01", "2020-06-26"]
+    with reader.page.expect_download() as download:
+        reader.page.locator("#save-coordinates").click()
     download.value.save_as(tmp_path / "a.csv")
     head, first, *_ = csv.reader((tmp_path / "a.csv").open(encoding="utf-8", newline=""))
     assert first[head.index("alcohol")] == "2020-01-01"
-    assert reader.complaints == []
-    page.close()
 
 
-def test_the_numbers_of_the_clusters_are_drawn_at_their_centres_and_arrows_avoid_them(
-    browser: Any, tmp_path: Path
-) -> None:
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    wine = sample.wine()
-    reader = Reader(page, result_of(wine).to_html(tmp_path / "wine.html"))
-    reader.show("map-1-points")
-    drawn = page.evaluate(
-        """() => document.getElementById("map-1-points").data.filter((trace) => trace.mode === "text")
-            .map(({ x, y, text }) => ({ x, y, text }))"""
+def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: Any) -> None:
+    reader = read("wine")
+    for name in ("map-1-points", "map-2-points"):
+        reader.show(name)
+    reader.recolour("error of each row (stress)")
+    stress = sample.wine()["quality"]["stress_per_point"]
+    # One scale for both, up to the 98th percentile of all.
+    highest = sorted(stress[0] + stress[1])[int(0.98 * 355)]
+    assert (reader.legend()[0], float(reader.legend()[-1])) == ("0", pytest.approx(highest, rel=0.01))
+    at = places(reader, sample.wine()["maps"][0], one_scale=True)
+    reader.page.mouse.move(*at[0])
+    reader.page.locator("#pointed").wait_for()
+    first, second, *_ = reader.page.locator("#pointed").inner_text().splitlines()
+    assert (first, float(second.removeprefix("stress of the row: "))) == (
+        "Row 1",
+        pytest.approx(stress[0][0], rel=1e-4),
     )
-    centers = np.array([rule["center"] for rule in wine["maps"][0]["clusters"]["rules"]])
-    assert [trace["text"] for trace in drawn] == [["<b>1</b>", "<b>2</b>"]]
-    np.testing.assert_allclose(np.column_stack([drawn[0]["x"], drawn[0]["y"]]), centers, rtol=1e-5)
-    overlaps = page.evaluate(
-        """() => { const all = (selector) => [...document.querySelectorAll("#map-1-points " + selector)];
-            const boxes = (selector) => all(selector).map((element) => element.getBoundingClientRect());
-            const numbers = boxes(".textpoint text"), names = boxes(".annotation rect.bg");
-            return [numbers.length, names.length, numbers.flatMap((a) => names.filter((b) =>
-                a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length]; }"""
-    )
-    assert overlaps[0] == 2
-    assert overlaps[1] > 0
-    assert overlaps[2] == 0
-    assert reader.complaints == []
-    page.close()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tamiz.report import score_text
-from tamiz.report.model_effect import collect_model_effect
-from tamiz.report.model_effect_charts import separate_labels
+from tamiz.report.model_effect import collect_model_effect, separate_labels
 from tamiz.report.records.codec import from_json
 from tamiz.report.records.models import ModelEffectRecord, NoiseExperimentRecord
 
 from . import sample, sample_model_effect
-from .reading import record_of, result_of, summary
+from .reading import panel_of, record_of, result_of, summary
 
 
 def effect_text(data: dict[str, Any]) -> str:
@@ -156,28 +158,20 @@ def test_differences_have_their_sign_and_nothing_has_none() -> None:
     assert score_text.format_interval((-2.968e16, 123_456.7), number) == "−3 × 10¹⁶ to +123,457"
 
 
-def test_each_score_has_a_chart_with_every_model_fold_mean_and_difference(wine: dict[str, Any]) -> None:
-    shown = collected(wine)["compared"]
-    assert [one["title"] for one in shown["charts"]] == [
+def test_the_marks_of_a_score_share_one_scale_and_show_both_means(wine: dict[str, Any]) -> None:
+    group = collected(wine)["compared"]["groups"][0]
+    assert [one["name"] for one in collected(wine)["compared"]["groups"]] == [
         "Accuracy",
         "F1, mean over the classes",
         "AUC, each class against the rest, weighted by its rows",
     ]
-    chart = shown["charts"][0]["chart"]
-    folds, chosen, every, more = chart["data"]
-    assert chosen["x"] == [0.931, 0.88, 0.89]
-    assert every["x"] == [0.9, 0.93, 0.88]
-    assert len(folds["x"]) == len(more["x"]) == 30
-    # All columns stand over the chosen ones, model under model.
-    assert all(up > down for up, down in zip(every["y"], chosen["y"], strict=True))
-    assert [text["text"] for text in chart["layout"]["annotations"]] == [
-        "<b>Naive Bayes</b>  +3.1 points (+1.1 to +5.1)",
-        "<b>Nearest neighbours</b>  −5.0 points (−8.0 to −2.0)",
-        "<b>Decision tree</b>  +1.0 point (−5.0 to +7.0)",
-    ]
-    assert shown["charts"][0]["described"].startswith(
-        "Accuracy: naive Bayes 90.0% on all columns, 93.1% on the selected ones; 5 nearest neighbours 93.0%"
-    )
+    places = [re.findall(r'<circle class="(\w+)" cx="([\d.]+)%"', row["mark"]) for row in group["rows"]]
+    assert [[kind for kind, _ in pair] for pair in places] == [["ring", "dot"]] * 3
+    every, chosen = ([float(pair[k][1]) for pair in places] for k in (0, 1))
+    means = [0.9, 0.93, 0.88, 0.931, 0.88, 0.89]
+    slope, first = np.polyfit(means, [*every, *chosen], 1)
+    assert slope > 0
+    assert [*every, *chosen] == pytest.approx([first + slope * mean for mean in means], abs=0.1)
 
 
 def test_theory_is_stated_with_the_models_that_deviate_from_it(wine: dict[str, Any]) -> None:
@@ -198,8 +192,11 @@ def test_one_chosen_column_is_the_chosen_one() -> None:
 def test_no_bar_goes_beyond_what_a_score_can_be(wine: dict[str, Any]) -> None:
     cell = wine["model_effect"]["scores"][2]["models"][0]
     cell["chosen"] = sample_model_effect.folded(0.99, 0.05)
-    chosen = collected(wine)["compared"]["charts"][2]["chart"]["data"][1]
-    assert chosen["x"][0] + chosen["error_x"]["array"][0] == pytest.approx(1)
+    lines = [
+        re.findall(r'x2="([\d.]+)%" y1="15"', row["mark"]) for row in collected(wine)["compared"]["groups"][2]["rows"]
+    ]
+    # The line of the scale, and that of the interval, which ends at an AUC of 1: the largest of all ends.
+    assert float(lines[0][1]) == max(float(end) for pair in lines for end in pair[1:]) < 98
     assert score_text.score_interval((-0.4, 0.2), "r2") == (-0.4, 0.2)
     assert score_text.score_interval((-0.4, 1.2), "accuracy") == (0.0, 1.0)
 
@@ -210,44 +207,48 @@ def test_a_model_much_worse_than_the_mean_is_drawn_at_the_edge_and_reported(wine
     score["models"][1]["all_columns"] = sample_model_effect.folded(-3e16, 6e16, 1e16)
     argument["panels"][0]["lines"][1] = sample_model_effect.line(-2e16, -1e16, 4e16, argument["n_added"])
     shown = collected(wine)
-    chart = shown["compared"]["charts"][0]
-    folds, means = chart["chart"]["data"][0], chart["chart"]["data"][2]
-    assert means["x"][1] == min(folds["x"]) == -1
-    assert means["marker"]["symbol"] == ["circle-open", "triangle-left-open", "circle-open"]
-    assert means["x"][1] + means["error_x"]["array"][1] == 1
-    assert means["error_x"]["arrayminus"][1] == 0
-    assert means["customdata"][1][1] == "−3 × 10¹⁶"
-    assert -1.2 < chart["chart"]["layout"]["xaxis"]["range"][0] < -1
-    assert chart["clipped_note"] == (
+    group = shown["compared"]["groups"][0]
+    assert group["rows"][1]["all_columns"].startswith("−3 × 10¹⁶")
+    ring = re.search(
+        r'<line class="range" x1="([\d.]+)%" x2="([\d.]+)%".*?<circle class="ring" cx="([\d.]+)%"',
+        group["rows"][1]["mark"],
+    )
+    assert ring is not None
+    low, high, dot = map(float, ring.groups())
+    assert low == dot < 10
+    assert high > 90
+    assert group["clipped_note"] == (
         "Below −1, much worse than predicting the mean, and drawn at −1: nearest neighbours on all columns."
     )
     panels = shown["noise_experiment"]["panels"]
-    assert set(panels[0]["chart"]["data"][7]["y"]) == {-1}
+    panel = panel_of(panels[0]["chart"])
+    assert set(panel.lines[2].get_ydata()) == {-1}
     assert panels[0]["clipped_note"].endswith("drawn at −1: nearest neighbours.")
     assert panels[1]["clipped_note"] == ""
-    low, high = panels[0]["chart"]["layout"]["yaxis"]["range"]
+    low, high = panel.get_ylim()
     assert -1.2 < low < -1
     assert 1 < high < 1.2
 
 
 def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -> None:
-    told = score_text.score_format_for("accuracy")
-    assert told.tick_format(0.4, 1.0) == {"tickformat": ".0%"}
-    assert told.tick_format(0.985, 1.0) == {"tickformat": ".1%"}
-    assert score_text.score_format_for("f1_macro").tick_format(0.985, 1.0) == {}
     for panel in wine["noise_experiment"]["panels"]:
         panel["lines"] = [sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["n_added"])] * 3
         panel["chosen"] = [
             sample_model_effect.line(0.99, -0.001, 0.002, wine["noise_experiment"]["selection_n_added"])
         ] * 3
     for panel in collected(wine)["noise_experiment"]["panels"]:
-        assert panel["chart"]["layout"]["yaxis"]["tickformat"] == ".1%"
+        drawn = panel_of(panel["chart"])
+        drawn.figure.draw_without_rendering()
+        ticks = [label.get_text() for label in drawn.get_yticklabels()]
+        assert len(set(ticks)) == len(ticks) > 2
+        assert all(tick.endswith("%") for tick in ticks)
 
 
 def test_the_table_contains_every_number_of_the_charts(wine: dict[str, Any]) -> None:
     groups = collected(wine)["compared"]["groups"]
     assert [group["baseline"] for group in groups] == ["40.0%", "0.190", "0.500"]
-    assert groups[0]["rows"][0] == {
+    first = {key: value for key, value in groups[0]["rows"][0].items() if key != "mark"}
+    assert first == {
         "name": "naive Bayes",
         "all_columns": "90.0% ± 3.0",
         "chosen": "93.1% ± 3.0",
@@ -260,15 +261,20 @@ def test_the_table_contains_every_number_of_the_charts(wine: dict[str, Any]) -> 
 def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(wine: dict[str, Any]) -> None:
     shown = collected(wine)["noise_experiment"]
     charts = [panel["chart"] for panel in shown["panels"]]
-    assert charts[0]["layout"]["yaxis"]["range"] == charts[1]["layout"]["yaxis"]["range"]
-    for chart, panel in zip(charts, wine["noise_experiment"]["panels"], strict=True):
-        assert [trace["meta"]["level"] for trace in chart["data"]] == [0, 1, 2] * 3
-        bands, dashed, lines = chart["data"][:3], chart["data"][3:6], chart["data"][6:]
-        assert [line["y"][-1] for line in lines] == pytest.approx([line["means"][-1] for line in panel["lines"]])
-        assert all(trace["line"]["dash"] == "dash" and trace["x"] == [0, 50] for trace in dashed)
-        assert all(trace["fill"] == "toself" and trace["y"][0] == trace["y"][-1] for trace in bands)
-        assert [text["text"] for text in chart["layout"]["annotations"]] == ["Naive Bayes", "Neighbours", "Tree"]
-    low, high = charts[0]["layout"]["yaxis"]["range"]
+    panels = [panel_of(chart) for chart in charts]
+    assert panels[0].get_ylim() == panels[1].get_ylim()
+    for panel, record in zip(panels, wine["noise_experiment"]["panels"], strict=True):
+        lines, dashed, bands = panel.lines[::2], panel.lines[1::2], panel.collections
+        assert [line.get_ydata()[-1] for line in lines] == pytest.approx(
+            [line["means"][-1] for line in record["lines"]]
+        )
+        assert all(line.get_linestyle() == "--" and list(line.get_xdata()) == [0, 50] for line in dashed)
+        assert len(bands) == 3
+        assert [text.get_text() for text in panel.texts] == ["Naive Bayes", "Neighbours", "Tree"]
+        # A model has one colour, which its name has too.
+        for parts in zip(lines, dashed, panel.texts, strict=True):
+            assert len({part.get_color() for part in parts}) == 1
+    low, high = panels[0].get_ylim()
     assert low < 0.93 - 0.18 - 0.05
     assert high <= 1.04
 
@@ -278,8 +284,9 @@ def test_bands_of_shares_end_at_0_and_1(wine: dict[str, Any]) -> None:
     experiment["panels"][0]["lines"] = [
         sample_model_effect.line(first, 0.0, 0.3, experiment["n_added"]) for first in (0.9, 0.5, 0.1)
     ]
-    bands = collected(wine)["noise_experiment"]["panels"][0]["chart"]["data"][:3]
-    assert [(min(band["y"]), max(band["y"])) for band in bands] == [(0.6, 1.0), (0.2, 0.8), (0.0, 0.4)]
+    bands = panel_of(collected(wine)["noise_experiment"]["panels"][0]["chart"]).collections
+    heights = [band.get_paths()[0].vertices[:, 1] for band in bands]
+    np.testing.assert_allclose([(y.min(), y.max()) for y in heights], [(0.6, 1.0), (0.2, 0.8), (0.0, 0.4)])
 
 
 def test_a_search_that_is_repeated_for_some_numbers_of_added_columns_is_reported(wine: dict[str, Any]) -> None:
@@ -339,12 +346,6 @@ def test_the_summary_states_the_effect_on_models(wine: dict[str, Any], bare: dic
 
 
 def test_names_that_are_html_are_text_in_every_chart() -> None:
-    shown = collected(sample.hostile())
-    charts = [one["chart"] for one in (*shown["compared"]["charts"], *shown["noise_experiment"]["panels"])]
-    texts = [
-        text["text"].removeprefix("<b>").replace("</b>", "")
-        for chart in charts
-        for text in chart["layout"]["annotations"]
-    ]
-    assert not any("<" in text for text in texts)
-    assert not any("<" in chart["layout"]["yaxis"].get("title", {"text": ""})["text"] for chart in charts)
+    for panel in collected(sample.hostile())["noise_experiment"]["panels"]:
+        page = ElementTree.fromstring(f"<page>{panel['chart'].svg(panel['id'])}</page>")
+        assert {part.tag for part in page.iter()} <= {"page", "svg", "path", "text", "clipPath", "rect"}

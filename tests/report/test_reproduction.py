@@ -22,7 +22,7 @@ def test_the_code_is_in_the_page_unchanged(hostile: dict[str, Any]) -> None:
 def test_versions_and_seed_are_shown(wine: dict[str, Any]) -> None:
     told = words(section(render(wine), "reproduction"))
     assert "Seed 0" in told
-    assert "numpy 2.4.6, plotly 7.1.0, python 3.11.7, tamiz 0.1.0" in told
+    assert "matplotlib 3.11.2, numpy 2.4.6, python 3.11.7, tamiz 0.1.0" in told
     assert "2 at the top of this page" in told
 
 

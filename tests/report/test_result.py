@@ -221,11 +221,11 @@ def test_the_html_form_is_the_first_screen_and_escapes_names(wine: dict[str, Any
     assert page.count('<svg class="points"') == 1
 
 
-def test_a_result_is_read_and_summarized_without_plotly_and_jinja(wine: dict[str, Any], tmp_path: Path) -> None:
+def test_a_result_is_read_and_summarized_without_matplotlib_and_jinja(wine: dict[str, Any], tmp_path: Path) -> None:
     path = result_of(wine).to_json(tmp_path / "wine.json")
     code = (
         "import sys; from tamiz.report import Result; repr(Result.from_json(sys.argv[1]));"
-        "print([m for m in ('plotly', 'jinja2', 'numpy') if m in sys.modules])"
+        "print([m for m in ('matplotlib', 'jinja2', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,23 +1,24 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tamiz.display import figures
 from tamiz.display.arrows import biplot_arrows
-from tamiz.report import charts
+from tamiz.report import marks
 from tamiz.report.graph import collect_graph
-from tamiz.report.maps import collect_maps
+from tamiz.report.maps import can_share_scale, collect_maps
 from tamiz.report.quality import _shapes, collect_quality
 from tamiz.report.ranking import collect_ranking
-from tamiz.report.records.maps import Histogram
 from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table
 
 from . import sample
-from .reading import collected, record_of
+from .reading import collected, panel_of, record_of
 
 
 def test_the_table_states_rows_without_a_target(wine: dict[str, Any]) -> None:
@@ -48,15 +49,15 @@ def test_columns_with_roles_are_listed_among_the_facts(wine: dict[str, Any]) -> 
 def test_the_largest_class_is_shown_first_with_its_share(wine: dict[str, Any]) -> None:
     balance = collected(collect_table, wine)["balance"]
     assert balance["title"] == "Grignolino is the largest of 3 classes: 40% of the rows"
-    assert balance["chart"]["data"][0]["x"] == [71.0, 59.0, 48.0]
-    assert balance["chart"]["data"][0]["text"][0] == "71 (40%)"
+    assert [row["text"] for row in balance["rows"]] == ["71 (40%)", "59 (33%)", "48 (27%)"]
+    assert [row["percent"] for row in balance["rows"]] == [f"{100 * n / 178:.1f}" for n in (71, 59, 48)]
 
 
 def test_many_classes_are_put_together(wine: dict[str, Any]) -> None:
     wine["table"]["classes"] = [{"name": f"c{i}", "weight": float(100 - i)} for i in range(30)]
-    chart = collected(collect_table, wine)["balance"]["chart"]
-    assert chart["layout"]["yaxis"]["ticktext"][-1] == "19 more classes together"
-    assert sum(chart["data"][0]["x"]) == sum(100 - i for i in range(30))
+    rows = collected(collect_table, wine)["balance"]["rows"]
+    assert rows[-1]["name"] == "19 more classes together"
+    assert sum(float(row["percent"]) for row in rows) == pytest.approx(100, abs=0.5)
 
 
 def test_missing_values_of_one_column_are_counted_without_a_comparison(wine: dict[str, Any]) -> None:
@@ -147,19 +148,18 @@ def test_every_subset_is_a_point_under_the_line_of_the_best_of_each_size_and_the
 ) -> None:
     subset = wine["subset"]
     told = collected(collect_subset, wine)
-    dots, line, ring = told["chart"]["data"]
-    assert len(dots["x"]) == subset["n_evaluations"] > 50
-    best = {size: max(y for x, y in zip(dots["x"], dots["y"], strict=True) if x == size) for size in set(dots["x"])}
-    assert dict(zip(line["x"], line["y"], strict=True)) == best
-    assert (ring["x"], ring["y"]) == ([len(subset["columns"])], [max(line["y"])])
+    dots, line, ring = panel_of(told["chart"]).lines
+    points = [*zip(subset["points"]["sizes"], subset["points"]["merits"], strict=True)]
+    assert subset["n_evaluations"] == len(points) > 50
+    assert {(float(x), float(y)) for x, y in dots.get_xydata()} == {(float(x), y) for x, y in points}
+    best = {size: max(y for x, y in points if x == size) for size in {x for x, _ in points}}
+    assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == best
+    assert ring.get_xydata().tolist() == [[len(subset["columns"]), max(best.values())]]
     # All of them are drawn, so none is counted.
     assert told["drawn"].startswith("Each dot is a subset that the search evaluated. ")
-    # Only the best name their columns.
-    assert dots["hoverinfo"] == "skip"
-    assert line["customdata"][2] == ["2 columns", f"{subset['frontier'][2]['merit']:.4f}", "flavanoids, proline"]
-    subset["frontier"][-1] |= {"size": 30, "columns": [f"c{k}" for k in range(20)]}
-    line = collected(collect_subset, wine)["chart"]["data"][1]
-    assert line["customdata"][-1][2] == "c0, c1, c2,<br>c3, c4, c5,<br>c6, c7, c8,<br>c9, c10, c11,<br>and 18 more"
+    assert told["best"][1] == {
+        "size": 2, "merit": f"{subset['frontier'][2]['merit']:.4f}", "columns": "flavanoids and proline"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -261,29 +261,23 @@ def test_a_level_that_no_point_has_takes_no_colour(wine: dict[str, Any]) -> None
 
 
 def explained(result: dict[str, Any], k: int = 0) -> list[dict[str, Any]]:
-    tables: list[dict[str, Any]] = collected(collect_maps, result)["maps"][k]["axes"]["tables"]
-    return tables
+    sides: list[dict[str, Any]] = collected(collect_maps, result)["maps"][k]["axes"]["sides"]
+    return sides
 
 
-def test_the_columns_that_explain_an_axis_are_the_ten_largest_by_size_with_their_sign(wine: dict[str, Any]) -> None:
-    first, second = explained(wine)
+def test_the_columns_that_explain_an_axis_are_the_four_largest_by_size_with_their_sign(wine: dict[str, Any]) -> None:
     told = wine["maps"][0]["explanation"]
-    values = np.array(told["values"])
-    # What chance would give as well comes last.
-    sizes = np.abs(values[:, 1])
-    order = np.lexsort([-sizes, sizes < 1.5 * np.array(told["chance"])])[:10]
-    assert [row["name"] for row in second["rows"]] == [told["columns"][j] for j in order]
-    assert [row["negative"] for row in second["rows"]] == (values[order, 1] < 0).tolist()
-    assert [row["text"] for row in second["rows"]] == [f"{values[j, 1]:.2f}".replace("-", "−") for j in order]
-    assert first["rows"][0]["percent"] == f"{50 * np.abs(values[:, 0]).max():.1f}"
-    least = np.sort(np.abs(values[:, 0]))[-11]
-    assert first["note"] == f"The other 4 columns reach at most {least:.2f}."
-    assert first["title"] == "PC 1 falls as flavanoids rises"
-
-
-def test_columns_below_three_tenths_are_faint(wine: dict[str, Any]) -> None:
-    for row in explained(wine)[1]["rows"]:
-        assert row["faint"] == (float(row["text"].replace("−", "-")) < 0.3 and not row["negative"]) or row["negative"]
+    values, chance = np.array(told["values"]), np.array(told["chance"])
+    for axis, side in enumerate(explained(wine)):
+        sizes = np.abs(values[:, axis])
+        # What chance would give as well explains nothing.
+        explaining = [j for j in np.argsort(-sizes, kind="stable") if sizes[j] >= max(0.3, 1.5 * chance[j])]
+        texts = [f"{values[j, axis]:.2f}".replace("-", "−") for j in explaining[:4]]
+        assert [(column["name"], column["text"].removeprefix("η ")) for column in side["columns"]] == [
+            (told["columns"][j], text) for j, text in zip(explaining, texts, strict=False)
+        ]
+        assert side["more"] == max(len(explaining) - 4, 0)
+    assert explained(wine)[0]["title"] == "PC 1 falls as flavanoids rises"
 
 
 @pytest.mark.parametrize(
@@ -291,10 +285,10 @@ def test_columns_below_three_tenths_are_faint(wine: dict[str, Any]) -> None:
     [
         ([0.7, -0.9], 0.1, "PC 1 falls as ash rises", ""),
         ([0.7, -0.5], 0.1, "PC 1 rises with alcohol", ""),
-        ([0.2, -0.29], 0.1, "No column reaches a correlation of 0.3 with PC 1", "None reaches 0.3."),
+        ([0.2, -0.29], 0.1, "No column reaches a correlation of 0.3 with PC 1", ""),
         (
             [0.5, -0.2], 0.4, "No column reaches a correlation of 0.3 with PC 1 beyond chance",
-            "None reaches 0.3 and exceeds the chance level. The correlation of alcohol is near the chance level.",
+            "The correlation of alcohol is near the chance level.",
         ),
     ],
 )  # fmt: skip
@@ -311,13 +305,11 @@ def test_the_title_states_which_column_explains_an_axis_or_that_none_does(
     assert (table["title"], table["note"]) == (title, note)
 
 
-def test_a_category_has_a_loading_for_each_level(wine: dict[str, Any]) -> None:
+def test_a_category_has_a_correlation_ratio_without_a_sign(wine: dict[str, Any]) -> None:
     told = wine["maps"][0]["explanation"]
     told["values"][-1][0] = 0.97
-    row = explained(wine)[0]["rows"][0]
     assert explained(wine)[0]["title"] == "PC 1 separates the levels of cellar"
-    assert (row["is_category"], row["negative"], row["percent"]) == (True, False, "48.5")
-    assert row["loading"] == [{"level": "cellar 5", "text": "−0.07"}, {"level": "cellar 3", "text": "0.05"}]
+    assert explained(wine)[0]["columns"][0] == {"name": "cellar", "text": "η 0.97"}
 
 
 def test_a_category_of_many_levels_must_beat_what_chance_gives(wine: dict[str, Any]) -> None:
@@ -325,17 +317,11 @@ def test_a_category_of_many_levels_must_beat_what_chance_gives(wine: dict[str, A
     told["values"][-1][0], told["chance"][-1] = 0.95, 0.9
     table = explained(wine)[0]
     assert table["title"] == "PC 1 falls as flavanoids rises"
-    assert "cellar" not in [row["name"] for row in table["rows"]]
+    assert "cellar" not in [column["name"] for column in table["columns"]]
     told |= {part: told[part][-2:] for part in ("values", "columns", "kinds", "chance")}
     table = explained(wine)[0]
-    assert [(row["name"], row["faint"]) for row in table["rows"]] == [("proline", False), ("cellar", True)]
+    assert [column["name"] for column in table["columns"]] == ["proline"]
     assert table["note"] == "The correlation of cellar is near the chance level."
-
-
-def test_loadings_in_other_units_keep_their_digits(wine: dict[str, Any]) -> None:
-    loadings = wine["maps"][0]["loadings"]
-    loadings["values"] = [[1000 * w for w in row] for row in loadings["values"]]
-    assert [row["loading"][0]["text"] for row in explained(wine)[0]["rows"][:2]] == ["−423", "−395"]
 
 
 def test_a_map_of_one_axis_has_one_table_and_no_arrows(wine: dict[str, Any]) -> None:
@@ -346,8 +332,8 @@ def test_a_map_of_one_axis_has_one_table_and_no_arrows(wine: dict[str, Any]) -> 
         reduced[part]["values"] = [row[:1] for row in reduced[part]["values"]]
     reduced["spectrum"] |= {"values": [1.0], "cumulative": [1.0], "reference": [1.0]}
     shown = collected(collect_maps, wine)["maps"][0]
-    assert [table["axis"] for table in shown["axes"]["tables"]] == ["PC 1"]
-    assert (shown["arrows"], shown["chart"]["arrows"]) == ("", [])
+    assert [side["axis"] for side in shown["axes"]["sides"]] == ["PC 1"]
+    assert (shown["arrows"], shown["drawn"]["arrows"]) == ("", [])
     assert shown["spectrum"]["title"] == wine["maps"][0]["spectrum"]["chance_title"]
 
 
@@ -380,7 +366,7 @@ def test_axes_without_a_direction_have_no_arrow() -> None:
 def test_a_map_without_points_has_no_arrows_and_is_explained_all_the_same(bare: dict[str, Any]) -> None:
     shown = collected(collect_maps, bare)
     assert not shown["has_arrows"]
-    assert len(shown["maps"][0]["axes"]["tables"]) == 2
+    assert len(shown["maps"][0]["axes"]["sides"]) == 2
 
 
 def test_the_curve_states_how_many_components_explain_four_fifths(wine: dict[str, Any]) -> None:
@@ -388,7 +374,7 @@ def test_the_curve_states_how_many_components_explain_four_fifths(wine: dict[str
     shown = collected(collect_maps, wine)["maps"][0]
     assert shown["spectrum"]["title"] == "5 components of 13 account for 80% of the total variance"
     assert shown["lead"] == "PC 1 and PC 2 account for 55% of the total variance."
-    assert len(shown["spectrum"]["chart"]["data"]) == 2
+    assert len(panel_of(shown["spectrum"]["chart"]).lines) == 1
     spectrum = wine["maps"][0]["spectrum"]
     for part in ("values", "cumulative"):
         spectrum[part] = spectrum[part][:3]
@@ -396,20 +382,17 @@ def test_the_curve_states_how_many_components_explain_four_fifths(wine: dict[str
     assert title == "The first 3 components account for 67% of the total variance"
 
 
-def test_bars_are_drawn_under_the_line_of_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
+def test_shares_are_drawn_beside_those_by_chance_and_the_title_counts_those_above(wine: dict[str, Any]) -> None:
     spectrum = wine["maps"][0]["spectrum"]
     shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
     assert shown["title"] == spectrum["chance_title"]
     assert shown["note"].startswith(
         "By chance is the mean of 20 tables of independent columns. 5 components of 13 account for"
     )
-    bars, line, numbers = shown["chart"]["data"]
-    assert bars["y"] == pytest.approx(spectrum["values"], rel=1e-5)
-    assert line["y"][1:-1] == pytest.approx(spectrum["reference"], rel=1e-5)
-    assert (line["name"], line["line"]["dash"]) == ("By chance (parallel analysis)", "dash")
-    # The numbers of 13 bars would stand in each other's way.
-    assert numbers["x"] == []
-    assert bars["customdata"][1][1:] == ["19%, by chance 11%", "55%"]
+    shares, chance = panel_of(shown["chart"]).lines
+    assert shares.get_ydata() == pytest.approx(spectrum["values"])
+    assert chance.get_ydata() == pytest.approx(spectrum["reference"])
+    assert (chance.get_label(), chance.get_linestyle()) == ("by chance (parallel analysis)", "--")
 
 
 def test_the_number_of_components_above_chance_is_read_from_the_map(wine: dict[str, Any]) -> None:
@@ -417,15 +400,6 @@ def test_the_number_of_components_above_chance_is_read_from_the_map(wine: dict[s
     spectrum["chance_title"] = "2 of 13 components are above chance"
     spectrum["reference"] = [0.5] * 13
     assert collected(collect_maps, wine)["maps"][0]["spectrum"]["title"] == "2 of 13 components are above chance"
-
-
-def test_few_bars_have_their_numbers_above_themselves_and_the_line(wine: dict[str, Any]) -> None:
-    spectrum = wine["maps"][0]["spectrum"]
-    for part in ("values", "cumulative", "reference"):
-        spectrum[part] = spectrum[part][:6]
-    _, _, numbers = collected(collect_maps, wine)["maps"][0]["spectrum"]["chart"]["data"]
-    assert numbers["text"][:2] == ["36%", "19%"]
-    assert np.all(np.array(numbers["y"]) > np.maximum(spectrum["values"], spectrum["reference"]))
 
 
 def test_images_beyond_those_drawn_are_counted() -> None:
@@ -458,10 +432,9 @@ def test_eigenvalues_are_shown_with_their_residuals_and_without_shares(wine: dic
     assert values[:2] == pytest.approx([0.0359, 0.1061], abs=1e-4)
     assert shown["spectrum"]["title"] == "The first two eigenvalues are 0.036 and 0.11"
     assert shown["spectrum"]["note"].endswith("The residuals of the eigenvalues are below 10⁻¹⁴.")
-    (bars,) = shown["spectrum"]["chart"]["data"]
-    assert bars["y"] == pytest.approx(values, rel=1e-5)
-    assert bars["customdata"][0] == ["Eigenvalue", "0.03595, residual 3 × 10⁻¹⁵"]
-    assert "%" not in shown["spectrum"]["title"] + shown["lead"] + shown["chart"]["layout"]["xaxis"]["title"]["text"]
+    (line,) = panel_of(shown["spectrum"]["chart"]).lines
+    assert line.get_ydata() == pytest.approx(values)
+    assert "%" not in shown["spectrum"]["title"] + shown["lead"] + shown["drawn"]["axes"][0]
     assert shown["lead"] == "Points near each other are rows that few steps along the graph join."
 
 
@@ -494,10 +467,10 @@ def test_the_title_of_eigenvalues_states_how_many_there_are_and_how_good(
 
 def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict[str, Any]) -> None:
     pca, eigenmap = collected(collect_maps, wine)["maps"]
-    assert pca["chart"]["layout"]["yaxis"]["scaleanchor"] == "x"
+    assert pca["drawn"]["one_scale"]
     assert "Both axes have the same scale." in pca["near"]
-    assert charts.can_share_scale(wine["maps"][1]["points"])
-    assert "scaleanchor" not in eigenmap["chart"]["layout"]["yaxis"]
+    assert can_share_scale(wine["maps"][1]["points"])
+    assert not eigenmap["drawn"]["one_scale"]
     assert "One unit" not in eigenmap["near"]
 
 
@@ -513,7 +486,7 @@ def test_a_connected_graph_is_described_in_a_sentence_and_facts(wine: dict[str, 
         "Search for neighbours": "exact, by matrix products",
     }
     assert told["title"] == "The median number of neighbours is 19, the maximum 39"
-    assert sum(told["chart"]["data"][0]["y"]) == 178
+    assert sum(bar.get_height() for bar in panel_of(told["chart"]).patches) == 178
 
 
 def test_a_builder_without_a_description_is_shown_by_its_name_and_parameters(wine: dict[str, Any]) -> None:
@@ -587,30 +560,35 @@ def test_rows_that_all_have_as_many_neighbours_need_no_chart(wine: dict[str, Any
     assert dict(shown["facts"])["Neighbours of a row"] == "2"
 
 
-def test_wide_bins_name_their_range() -> None:
-    (bars,) = charts.neighbour_histogram(Histogram(start=3, width=5, rows=(4, 1)))["data"]
-    assert bars["x"] == [5.0, 10.0]
-    assert bars["customdata"] == [["3 to 7", "4 rows"], ["8 to 12", "1 row"]]
-
-
-def test_numbers_of_either_sign_are_coloured_by_one_scale() -> None:
-    for theme in charts.themes().values():
-        if isinstance(theme, dict):
-            scales = theme["template"]["layout"]["colorscale"]
-            assert scales["sequential"] == scales["diverging"] == scales["sequentialminus"]
+def test_wide_bins_cover_their_range(wine: dict[str, Any]) -> None:
+    wine["graph"]["neighbors"]["histogram"] = {"start": 3, "width": 5, "rows": [4, 1]}
+    bars = panel_of(collected(collect_graph, wine)["chart"]).patches
+    assert [(bar.get_x(), bar.get_height()) for bar in bars] == [(2.5, 4), (7.5, 1)]
+    assert bars[0].get_x() + bars[0].get_width() == pytest.approx(7.5, abs=0.5)
 
 
 def test_axes_of_like_length_share_one_scale() -> None:
-    assert charts.can_share_scale([[0, 0], [3, 1]])
-    assert not charts.can_share_scale([[0, 0], [5, 1]])
-    assert not charts.can_share_scale([[0, 0], [5, 0]])
+    assert can_share_scale([[0, 0], [3, 1]])
+    assert not can_share_scale([[0, 0], [5, 1]])
+    assert not can_share_scale([[0, 0], [5, 0]])
+
+
+def palette(scheme: str, letter: str, n: int) -> list[str]:
+    """Return the colours of a style sheet's theme."""
+    sheet = (files("tamiz.report") / "templates" / "page.css").read_text(encoding="utf-8")
+    found = re.findall(rf"--({letter}\d): (#[0-9a-f]{{6}})", sheet)
+    assert [name for name, _ in found] == [f"{letter}{k}" for k in range(n)] * 2
+    return [color for _, color in found][n * ("light", "dark").index(scheme) :][:n]
+
+
+def _linear(color: str) -> np.ndarray[Any, Any]:
+    rgb = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 
 def _seen(color: str, matrix: Any) -> np.ndarray[Any, Any]:
-    rgb = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-    x, y, z = np.cbrt(to_xyz @ np.clip(np.array(matrix) @ linear, 1e-9, 1) / [0.9505, 1, 1.089])
+    x, y, z = np.cbrt(to_xyz @ np.clip(np.array(matrix) @ _linear(color), 1e-9, 1) / [0.9505, 1, 1.089])
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
@@ -626,15 +604,24 @@ EYES = {
 @pytest.mark.parametrize("eye", EYES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_colours_of_levels_are_distinguished_by_every_eye(scheme: str, eye: str) -> None:
-    seen = [_seen(color, EYES[eye]) for color in charts.themes()[scheme]["levels"]]
+    seen = [_seen(color, EYES[eye]) for color in palette(scheme, "c", 10)]
     distances = [np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[:i]]
     # Two is what a trained eye just sees; ten is another colour.
     assert min(distances) > 10
 
 
-def test_there_is_a_shape_for_every_colour() -> None:
-    themes = charts.themes()
-    assert len(set(themes["shapes"])) == len(themes["light"]["levels"]) == len(themes["dark"]["levels"]) == 10
+@pytest.mark.parametrize(("scheme", "papers"), [("light", ["#fcfcfb", "#ffffff"]), ("dark", ["#14181b", "#1b2024"])])
+def test_the_colours_of_marks_have_a_contrast_of_3_to_the_page(scheme: str, papers: list[str]) -> None:
+    for color in [*palette(scheme, "c", 10), *palette(scheme, "s", 6)]:
+        for paper in papers:
+            pair = sorted(float(np.array([0.2126, 0.7152, 0.0722]) @ _linear(one)) + 0.05 for one in (color, paper))
+            assert pair[1] / pair[0] >= 3, color
+
+
+def test_a_display_and_the_light_page_have_the_same_colours_and_each_has_a_shape() -> None:
+    assert palette("light", "c", 10) == figures.CLASS_COLORS
+    assert palette("light", "s", 6) == figures.GRADIENT
+    assert len(set(figures.SHAPES)) == marks.N_COLORS == 10
 
 
 def test_the_maps_are_shown_side_by_side_with_the_best_of_each_number_marked(wine: dict[str, Any]) -> None:
@@ -733,7 +720,8 @@ def test_a_map_without_quality_has_a_dash(wine: dict[str, Any]) -> None:
     shown = collected(collect_quality, wine)
     assert [cell["text"] for cell in shown["rows"][0]["cells"]] == ["–", "0.500"]
     assert [pairs["label"] for pairs in shown["pairs"]] == ["Laplacian eigenmaps"]
-    assert [line["name"] for line in shown["curves"]["chart"]["data"]] == ["Laplacian eigenmaps"]
+    labels = [line.get_label() for line in panel_of(shown["curves"]["chart"]).lines]
+    assert labels == ["Laplacian eigenmaps (0.50)"]
     assert colourings(wine)[-1]["title"] == "stress of the row"
 
 
@@ -762,8 +750,9 @@ def test_the_title_of_the_curves_names_the_best_maps_for_near_and_wide_neighbour
     near, wide = shown["title"].split("; ")
     assert ("Laplacian eigenmaps" in near, "the 15 nearest" in near) == (True, True)
     assert ("PCA" in wide, "the 45 nearest" in wide) == (True, True)
-    assert [line["y"] for line in shown["chart"]["data"]] == curves["r_nx"]
-    assert shown["chart"]["layout"]["xaxis"]["type"] == "log"
+    panel = panel_of(shown["chart"])
+    assert [list(line.get_ydata()) for line in panel.lines] == curves["r_nx"]
+    assert panel.get_xscale() == "log"
     curves["r_nx"][1][2] = 0.9
     title = collected(collect_quality, wine)["curves"]["title"]
     assert "PCA" not in title
@@ -773,13 +762,12 @@ def test_the_title_of_the_curves_names_the_best_maps_for_near_and_wide_neighbour
 def test_a_shepard_diagram_contains_the_pairs_and_the_line_of_equal_distances(wine: dict[str, Any]) -> None:
     pairs = wine["quality"]["pairs"]
     pairs |= {"in_table": [1.0, 2.0, 4.0], "on_map": [[1.5, 2.0, 3.0], [0.0, 9.0, 1.0]]}
-    first, second = (shown["chart"] for shown in collected(collect_quality, wine)["pairs"])
-    points, line = first["data"]
-    assert (points["x"], points["y"]) == ([1.0, 2.0, 4.0], [1.5, 2.0, 3.0])
-    assert line["x"] == line["y"] == pytest.approx([0, 4.16])
-    # The same height, unless a map goes beyond it.
-    assert first["layout"]["yaxis"]["range"] == pytest.approx([0, 4.16])
-    assert second["layout"]["yaxis"]["range"] == pytest.approx([0, 9.36])
+    first, second = (panel_of(shown["chart"]) for shown in collected(collect_quality, wine)["pairs"])
+    assert first.collections[0].get_offsets().tolist() == [[1.0, 1.5], [2.0, 2.0], [4.0, 3.0]]
+    assert second.collections[0].get_offsets().tolist() == [[1.0, 0.0], [2.0, 9.0], [4.0, 1.0]]
+    for panel in (first, second):
+        (line,) = panel.lines
+        assert line.get_xdata() == pytest.approx(line.get_ydata())
 
 
 def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: dict[str, Any]) -> None:

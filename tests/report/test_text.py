@@ -59,12 +59,6 @@ def test_a_long_name_keeps_its_head_and_tail() -> None:
 
 
 @pytest.mark.parametrize("name", sample.HOSTILE)
-def test_a_label_leaves_plotly_no_tag_and_no_formula_to_read(name: str) -> None:
-    label = text.chart_label(name, 400)
-    assert not set("<>$\n\u2028") & set(label)
-
-
-@pytest.mark.parametrize("name", sample.HOSTILE)
 def test_json_in_a_script_gives_back_every_name_and_ends_no_element(name: str) -> None:
     packed = str(text.script_json({name: [name]}))
     assert not set("<>&\u2028\u2029") & set(packed)

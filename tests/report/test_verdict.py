@@ -12,18 +12,11 @@ from tamiz.report.recommendation import collect_recommendation, decision_code
 from tamiz.report.verdict import collect_verdict, short_reasons
 
 from . import sample
-from .reading import collected, record_of, render
+from .reading import collected, mark_places, record_of, render
 
 
 def shown(result: dict[str, Any]) -> dict[str, Any]:
     return collected(collect_verdict, result)
-
-
-def place(mark: str) -> tuple[float, tuple[float, float] | None]:
-    """Return where a mark has its dot and its interval, in percent."""
-    (dot,) = re.findall(r'<circle cx="([\d.]+)%"', mark)
-    line = re.findall(r'class="range" x1="([\d.]+)%" x2="([\d.]+)%"', mark)
-    return float(dot), (float(line[0][0]), float(line[0][1])) if line else None
 
 
 def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -> None:
@@ -34,10 +27,10 @@ def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -
     for row, score in ((kept, found["score"]), (whole, every)):
         unit = 100 if "%" in row["text"] else 1
         assert float(row["text"].rstrip("%")) == pytest.approx(unit * score["mean"], abs=0.06)
-        dot, (low, high) = place(row["mark"])
+        dot, (low, high) = mark_places(row["mark"])
         assert low <= dot <= high
-    assert place(nothing["mark"])[1] is None
-    dots = [place(row["mark"])[0] for row in scores["rows"]]
+    assert mark_places(nothing["mark"])[1] is None
+    dots = [mark_places(row["mark"])[0] for row in scores["rows"]]
     means = [found["score"]["mean"], every["mean"], found["scores"][0]["baseline"]["mean"]]
     low, high = (float(end.rstrip("%")) for end in scores["ends"])
     assert 0 <= low < high <= (100 if "%" in scores["ends"][0] else 1)
@@ -101,7 +94,7 @@ def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> 
     assert len(rows) == 10
     ranks = [float(row["rank"]) for row in rows]
     assert ranks == sorted(ranks)
-    dots = [place(row["mark"])[0] for row in rows]
+    dots = [mark_places(row["mark"])[0] for row in rows]
     assert dots == sorted(dots)
     # The sections have the same order.
     names = re.findall(r'<th scope="row" class="name" title="([^"]*)"', render(wine).split('id="scores"')[1])
@@ -184,7 +177,7 @@ def test_a_numeric_target_is_a_dot_between_its_ends(wine: dict[str, Any]) -> Non
     wine["table"] |= {"classes": [], "target_summary": {"mean": 2.0, "sd": 1.0, "min": 0.0, "max": 8.0}}
     found = shown(wine)
     assert found["balance"] is None
-    assert place(found["range"]["mark"]) == (26.0, (14.0, 38.0))
+    assert mark_places(found["range"]["mark"]) == (26.0, (14.0, 38.0))
     assert found["range"]["text"] == "0 to 8, mean 2"
     wine["table"]["target_summary"] = {"mean": 2.0, "sd": None, "min": 2.0, "max": 2.0}
     assert shown(wine)["range"] is None

@@ -171,10 +171,9 @@ def _check_picture(picture: Path | None) -> None:
         raise click.UsageError(
             f"{picture.name}: the extension of a picture must be one of {', '.join(_PICTURES)}{suggestion(ending, _PICTURES)}."
         )
-    from tamiz.display.figures import import_matplotlib
+    import matplotlib as mpl
 
-    # An absent matplotlib is reported before the work begins.
-    import_matplotlib("matplotlib").use("agg")
+    mpl.use("agg")
 
 
 def _make_reducers(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from tamiz.comparison.null_distribution import draw_null_histogram, upper_p_value
+from tamiz.comparison.null_distribution import upper_p_value
 from tamiz.display import figures
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, MUTED
@@ -115,11 +115,13 @@ class Procrustes:
         -------
         matplotlib Axes
         """
+        from matplotlib.collections import LineCollection
+
         display = EmbeddingDisplay(self.aligned, color=color, color_label=color_label, components=components).plot(ax)
         panel, rasterized = display.ax_, len(self.aligned) > _MAX_VECTOR_POINTS
         targets = _display_coordinates(self.reference, components)
-        lines = figures.import_matplotlib("matplotlib.collections").LineCollection(
-            np.stack([_display_coordinates(self.aligned, components), targets], axis=1),
+        lines = LineCollection(
+            list(np.stack([_display_coordinates(self.aligned, components), targets], axis=1)),
             colors=MUTED, linewidths=0.8, alpha=0.7, zorder=0.9, rasterized=rasterized,
         )  # fmt: skip
         panel.add_collection(lines)
@@ -248,7 +250,7 @@ class ProcrustesTest:
         -------
         matplotlib Axes
         """
-        return draw_null_histogram(
+        return figures.draw_null_histogram(
             self.null_correlations, self.correlation, "Correlation of the maps", self.p_value, ax
         )
 

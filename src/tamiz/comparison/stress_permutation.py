@@ -14,7 +14,8 @@ from scipy import sparse
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, clone
 
-from tamiz.comparison.null_distribution import draw_null_histogram, lower_p_value
+from tamiz.comparison.null_distribution import lower_p_value
+from tamiz.display import figures
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.dissimilarities import read_partial_dissimilarities
 from tamiz.reduction.mds import MDS
@@ -80,7 +81,7 @@ class StressTest:
         -------
         matplotlib Axes
         """
-        return draw_null_histogram(self.null_stress, self.stress, "Kruskal's stress-1", self.p_value, ax)
+        return figures.draw_null_histogram(self.null_stress, self.stress, "Kruskal's stress-1", self.p_value, ax)
 
 
 def stress_test(

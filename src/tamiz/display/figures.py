@@ -1,11 +1,11 @@
-"""Import of matplotlib, colours, and the style of all figures."""
+"""Colours and the style of all figures; matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tamiz.runtime.optional_imports import import_optional
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,26 +13,24 @@ if TYPE_CHECKING:
 
     from tamiz.statistics.base import Floats
 
-# The first three are of Okabe and Ito. Each further colour is the farthest from those before it in normal vision and in the
-# three kinds of colour blindness, among those dark enough for white paper.
+# Each has a contrast of at least 3 to white paper, and any two are told apart in normal vision and in the three kinds of colour
+# blindness.
 CLASS_COLORS = [
     "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#990000",
-    "#ccbbdd",
-    "#663355",
-    "#55dd77",
-    "#cc6622",
-    "#9988ff",
-    "#883333",
+    "#b86e00",
+    "#007a5a",
+    "#880011",
+    "#aa66ff",
+    "#ff2277",
+    "#770066",
+    "#000088",
+    "#3311ff",
+    "#331122",
 ]
-# Viridis, with its yellow darkened to be visible on white.
-GRADIENT = ["#440154", "#3b528b", "#21918c", "#5ec962", "#d2c51e"]
+# Viridis, with its light end darkened to a contrast of 3 to white paper.
+GRADIENT = ["#440154", "#414487", "#2a788e", "#1d8f6f", "#3a8f2e", "#8a8200"]
 INK, MUTED, FAINT, RULE, STRONG = "#20272c", "#5d6970", "#a3adb3", "#c6ccce", "#3f7f9f"
 
-
-MIN_MATPLOTLIB = "3.8.4"
 
 # In inches.
 PANEL_HEIGHT = 4.4
@@ -43,18 +41,18 @@ MAX_MARKERS = 40
 # Style of a line to compare with: values by chance, a mean.
 REFERENCE_LINE: dict[str, Any] = {"color": MUTED, "linestyle": "--", "linewidth": 1.2}
 
+# Of the histogram of a null distribution: the most bars, and the height of the panel as a multiple of the tallest.
+_MAX_BINS, _HEADROOM = 40, 1.25
+
 # Markers of matplotlib for the colours of classes.
 SHAPES = ["o", "s", "D", "^", "P", "p", "*", "v", "X", "h"]
 
 
-def import_matplotlib(module: str) -> Any:
-    """Return a module of matplotlib; raise an ImportError with the install command where it is absent or too old."""
-    return import_optional(module, feature="Drawing", package="matplotlib", min_version=MIN_MATPLOTLIB, extra="plot")
-
-
 def make_panels(n_rows: int, n_columns: int, *, width: float, height: float) -> tuple[Figure, Any]:
     """Return a new figure and its panels, an array of shape (n_rows, n_columns); `width` and `height` of a panel are in inches."""
-    figure, axes = import_matplotlib("matplotlib.pyplot").subplots(
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(
         n_rows, n_columns, figsize=(n_columns * width, n_rows * height), squeeze=False, layout="constrained"
     )
     for ax in axes.flat:
@@ -64,7 +62,6 @@ def make_panels(n_rows: int, n_columns: int, *, width: float, height: float) -> 
 
 def get_panel(ax: Axes | None, *, height: float = PANEL_HEIGHT) -> Axes:
     """Return `ax`, or the panel of a new figure with a height in inches."""
-    import_matplotlib("matplotlib")
     if ax is not None:
         return ax
     _, axes = make_panels(1, 1, width=5.6, height=height)
@@ -92,7 +89,9 @@ def add_note(panel: Axes, text: str) -> None:
 
 def use_integer_ticks(axis: Any) -> None:
     """Label whole numbers only, on an axis of a panel."""
-    axis.set_major_locator(import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def draw_stems(panel: Axes, values: Floats, names: Sequence[str]) -> None:
@@ -105,4 +104,37 @@ def draw_stems(panel: Axes, values: Floats, names: Sequence[str]) -> None:
 
 def colormap() -> Any:
     """Return the colormap of numbers."""
-    return import_matplotlib("matplotlib.colors").LinearSegmentedColormap.from_list("tamiz", GRADIENT)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("tamiz", GRADIENT)
+
+
+def draw_null_histogram(
+    null_values: Floats, observed: float, label: str, p_value: float, ax: Axes | None = None
+) -> Axes:
+    """Draw a histogram of the permutation null distribution and a line at the observed value.
+
+    Parameters
+    ----------
+    null_values : ndarray of shape (n_draws,)
+    observed : float
+    label : str
+        Label of the value axis.
+    p_value : float
+        Shown above the panel.
+    ax : matplotlib Axes, default=None
+        Axes to draw on; None creates a new figure.
+    """
+    panel = get_panel(ax)
+    n_bins = int(np.clip(np.sqrt(len(null_values)), 5, _MAX_BINS))
+    heights, _, _ = panel.hist(
+        null_values, bins=n_bins, color=FAINT, label=f"by chance ({len(null_values):,} permutations)"
+    )
+    panel.axvline(observed, color=STRONG, linewidth=2.0, label=f"found: {observed:.4g}")
+    panel.set(xlabel=label, ylabel="Permutations")
+    use_integer_ticks(panel.yaxis)
+    add_note(panel, f"p = {p_value:.3g}")
+    # The legend is above the bars, on the side without the line.
+    panel.set_ylim(top=_HEADROOM * float(np.max(heights)))
+    add_legend(panel, loc="upper left" if observed > null_values.mean() else "upper right")
+    return panel

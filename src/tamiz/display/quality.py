@@ -270,9 +270,9 @@ class ShepardDisplay:
 def _draw_pairs(panel: Axes, d: Floats, e: Floats) -> Any:
     if len(d) <= _MAX_POINTS:
         return panel.scatter(d, e, s=6.0, color=figures.STRONG, alpha=0.35, linewidths=0.0)
-    colors = figures.import_matplotlib("matplotlib.colors").LinearSegmentedColormap.from_list(
-        "tamiz_density", _DENSITY_COLORS
-    )
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colors = LinearSegmentedColormap.from_list("tamiz_density", _DENSITY_COLORS)
     return panel.hexbin(
         d, e, gridsize=_GRID_SIZE, bins="log", mincnt=1, cmap=colors, edgecolors="face", linewidths=0.2, rasterized=True
     )

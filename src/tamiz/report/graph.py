@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report import charts
+from tamiz.report.drawing import Chart, draw_bars
 from tamiz.report.text import edges_text, format_count, format_number, format_percent, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
 
     from tamiz.report.records.maps import GraphRecord, NeighborCounts, Range
     from tamiz.report.records.study import StudyRecord
@@ -116,4 +118,10 @@ def _histogram(neighbours: NeighborCounts) -> dict[str, Any]:
         return {"chart": None, "title": ""}
     median, most = format_number(neighbours.median), format_number(neighbours.max)
     title = f"The median number of neighbours is {median}, the maximum {most}"
-    return {"chart": charts.neighbour_histogram(neighbours.histogram), "title": title}
+    bins = neighbours.histogram
+
+    def draw(axes: Axes) -> None:
+        draw_bars(axes, [bins.start - 0.5 + bins.width * k for k in range(len(bins.rows))], bins.rows, bins.width)
+        axes.set(xlabel="Neighbours of a row", ylabel="Rows")
+
+    return {"chart": Chart(draw, "Bars: how many rows have how many neighbours."), "title": title}

@@ -1,25 +1,23 @@
-"""The report as one self-contained HTML file: text, charts, plotly, and the numbers."""
+"""The report as one self-contained HTML file: text, charts, scripts, and the numbers."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import hashlib
-from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
-from tamiz.report import charts, registry, text
+from tamiz.report import registry, text
 from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
 from tamiz.report.verdict import collect_verdict
 
 # Assets of the page itself, before those of its sections.
-_PAGE_ASSETS = ("page", "verdict", "charts", "tables", "takeaway")
+_PAGE_ASSETS = ("page", "verdict", "tables", "takeaway")
 # The sections that are open, in their order; one that is there in place of another is folded where there is the other.
 _OPEN_SECTIONS = ("table", "ranking", "recommendation", "subset", "redundancy", "maps", "reproduction")
 _IN_PLACE_OF = {"table": "ranking", "subset": "recommendation", "redundancy": "recommendation"}
@@ -54,11 +52,9 @@ def render(result: StudyRecord) -> str:
             verdict=collect_verdict(result),
             sections=main,
             details=[one for one in found.values() if one not in main],
-            themes=charts.themes(),
             style=Markup(style),  # our own files, without user input
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            plotly=_plotly_library(),
             numbers=_compress(text.script_json(to_json(result))),
             chosen=_column_choice(result),
         )
@@ -131,12 +127,6 @@ def _column_choice(result: StudyRecord) -> dict[str, Sequence[str]]:
         "columns": [column.name for column in result.table.columns],
         "kept": initial_selection(result),
     }
-
-
-@cache
-def _plotly_library() -> str:
-    """Return plotly.js, compressed once."""
-    return _compress(get_plotlyjs())
 
 
 def _compress(table: str) -> str:

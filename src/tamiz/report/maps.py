@@ -8,12 +8,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display.arrows import Arrow, biplot_arrows
-from tamiz.report import charts
-from tamiz.report.map_axes import MIN_CORRELATION, collect_axes
+from tamiz.display.eigenvalues import EigenvalueDisplay
+from tamiz.report import marks
+from tamiz.report.drawing import Chart
+from tamiz.report.map_axes import collect_axes
 from tamiz.report.map_clusters import cluster_centers, collect_clusters
 from tamiz.report.map_trust import most_trusted_map, trust_text
 from tamiz.report.text import (
-    chart_label,
     count_with_noun,
     format_count,
     format_number,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     )
     from tamiz.report.records.study import StudyRecord
 
-_LEVELS_SHOWN = len(charts.SHAPES)
 _COMPONENTS_SHOWN = 30
 # Relative tolerance for equal eigenvalues, and for shares that add up to 1.
 _ROUNDING = 1e-9
@@ -59,27 +59,22 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         return None
     drawn = [reduced for reduced in result.maps if reduced.points is not None]
     best = most_trusted_map(result) or 0
+    first = next(iter(result.colors), None)
     maps = [
-        _map_context(reduced, index, result.table.columns)
+        _map_context(reduced, index, result.table.columns, first)
         | {"trust": trust_text(result.quality, index), "open": index == best}
         for index, reduced in enumerate(result.maps)
     ]
-    axes = [one["axes"] for one in maps if one["axes"]]
     return {
         "lead": _lead(maps),
         "points": _points_text(len(drawn[0].rows), result.table.n_rows_used)
-        if any(one["chart"] for one in maps)
+        if any(one["drawn"] for one in maps)
         else None,
         "maps": maps,
-        "axes": {key: any(one[key] for one in axes) for key in ("has_loadings", "has_categories", "has_faint")}
-        | {"limit": f"{MIN_CORRELATION:g}"}
-        if axes
-        else None,
         "has_clusters": any(one["clusters"] for one in maps),
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
-            "most_shapes": charts.MAX_SVG_POINTS,
-            "maps": [{"key": one["key"], "drawn": one["chart"] is not None} for one in maps],
+            "maps": [one["drawn"] for one in maps],
             "colors": [
                 *(_coloring(column, index) for index, column in enumerate(result.colors)),
                 *_stress_coloring(result.quality, len(drawn)),
@@ -101,13 +96,16 @@ def _continue_sentence(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:] if sentence.startswith(("Points", "All")) else sentence
 
 
-def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSummary]) -> dict[str, Any]:
+def _map_context(
+    fitted_map: MapRecord, index: int, columns: Sequence[ColumnSummary], color: ColorColumn | None
+) -> dict[str, Any]:
     single_point = _single_point_note(fitted_map)
     if single_point:
         nothing: dict[str, Any] = {
             "near": "",
             "arrows": "",
-            "chart": None,
+            "drawn": None,
+            "picture": None,
             "spectrum": None,
             "axes": None,
             "clusters": None,
@@ -126,7 +124,7 @@ def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSumm
         shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
         share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
-    one_scale = fitted_map.comparable_axes and points is not None and charts.can_share_scale(points)
+    one_scale = fitted_map.comparable_axes and points is not None and can_share_scale(points)
     near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
@@ -142,15 +140,27 @@ def _map_context(fitted_map: MapRecord, index: int, columns: Sequence[ColumnSumm
             fitted_map.loadings,
             not {column.name for column in columns}.issuperset(fitted_map.loadings.columns),
         ),
-        "chart": None
+        "drawn": None
         if points is None
-        else charts.map_chart(len(points), axes[:2], shares, over, cluster_centers(fitted_map), one_scale=one_scale),
+        else {
+            "axes": [f"{shorten(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=False)],
+            "one_scale": one_scale,
+            "arrows": over,
+            "clusters": cluster_centers(fitted_map),
+        },
+        "picture": None if points is None else marks.map_picture(points, color, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
-        "axes": None if any_axes else collect_axes(fitted_map, columns),
+        "axes": None if any_axes else collect_axes(fitted_map),
         "clusters": None if any_axes else collect_clusters(fitted_map.clusters),
         "galleries": [_image_set(shown) for shown in fitted_map.galleries],
         "left_out": points is None,
     }
+
+
+def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
+    """Return whether both axes can have one scale: with an aspect ratio above 4, the shorter one would be unreadable."""
+    spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
+    return min(spans) > 0 and max(spans) <= 4 * min(spans)
 
 
 def _single_point_note(fitted_map: MapRecord) -> str:
@@ -182,7 +192,12 @@ def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_sc
 
     def describe(arrow: Arrow) -> dict[str, Any]:
         name, (x, y) = loadings.columns[arrow.column], loadings.values[arrow.column][:2]
-        return {"x": arrow.x, "y": arrow.y, "name": name, "text": f"loadings {format_number(x)} and {format_number(y)}"}
+        return {
+            "x": arrow.x,
+            "y": arrow.y,
+            "name": shorten(name, 24),
+            "text": f"loadings {format_number(x)} and {format_number(y)}",
+        }
 
     return [
         describe(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings.values], one_scale=one_scale)
@@ -261,25 +276,36 @@ def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
         return {
             "title": _first_eigenvalues_text(spectrum),
             "note": " ".join(filter(None, [note, _residuals_text(spectrum.residuals)])),
-            "chart": charts.eigenvalue_chart(spectrum, n_shown),
-            "described": "The eigenvalue of each coordinate.",
+            "chart": _spectrum_chart(spectrum, n_shown, "Coordinate", "The eigenvalue of each coordinate."),
         }
-    names = [f"Component {i + 1}" for i in range(n_shown)]
     finding = _components_for_80_percent(spectrum)
     if not spectrum.reference:
         return {
             "title": finding,
             "note": note,
-            "chart": charts.scree_chart(spectrum, names),
-            "described": "The share of each component, and the cumulative share.",
+            "chart": _spectrum_chart(spectrum, n_shown, "Component", "The share of each component."),
         }
     note = " ".join(filter(None, [spectrum.chance_note, f"{finding}.", note]))
     return {
         "title": shorten(spectrum.chance_title, 200),
         "note": note,
-        "chart": charts.parallel_analysis_chart(spectrum, names),
-        "described": "The share of each component beside its share by chance (parallel analysis).",
+        "chart": _spectrum_chart(
+            spectrum,
+            n_shown,
+            "Component",
+            "The share of each component beside its share by chance (parallel analysis).",
+        ),
     }
+
+
+def _spectrum_chart(spectrum: SpectrumRecord, n_shown: int, number_label: str, described: str) -> Chart:
+    display = EigenvalueDisplay(
+        spectrum.values[:n_shown],
+        reference=spectrum.reference[:n_shown] or None,
+        value_label=shorten(spectrum.label, 40),
+        number_label=number_label,
+    )
+    return Chart(display.plot, described)
 
 
 def _includes_all_shares(spectrum: SpectrumRecord) -> bool:
@@ -333,7 +359,7 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     name = column.name
     labels = {
         "option": f"{shorten(name, 60)}{_role_text(column)}",
-        "title": chart_label(name),
+        "title": shorten(name, 40),
         "kind": column.kind,
         "missing_label": "missing",
         "column": index,
@@ -343,16 +369,15 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     counts = Counter(int(code) for code in column.values if code is not None)
     present = sorted(counts)
     common = present
-    if len(present) > _LEVELS_SHOWN:
-        common = sorted(sorted(present, key=lambda code: (-counts[code], code))[: _LEVELS_SHOWN - 1])
-    groups = [chart_label(column.levels[code]) for code in common]
+    if len(present) > marks.N_COLORS:
+        common = sorted(sorted(present, key=lambda code: (-counts[code], code))[: marks.N_COLORS - 1])
+    groups = [shorten(column.levels[code], 40) for code in common]
     if len(common) < len(present):
         groups.append(f"other ({len(present) - len(common):,} levels)")
     group = {code: common.index(code) if code in common else len(common) for code in present}
     return {
         **labels,
-        "levels": [chart_label(level, 60) for level in column.levels],
-        "plain": [shorten(level, 60) for level in column.levels],
+        "levels": [shorten(level, 60) for level in column.levels],
         "group": [group.get(code, -1) for code in range(len(column.levels))],
         "groups": groups,
     }

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from tamiz.report.records.maps import ColorColumn
 
 # Colours of categories; further levels share the last.
 N_COLORS = 10
@@ -34,13 +38,21 @@ class Scale:
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
-def dot_interval(at: float, interval: tuple[float, ...] | None) -> Markup:
-    """Return a dot at a position between 0 and 1, on the line of its interval."""
-    parts = ['<line class="rule" x1="2%" x2="98%" y1="7" y2="7"/>']
+def dot_interval(
+    at: float, interval: tuple[float, ...] | None, *, above: tuple[float, tuple[float, ...]] | None = None
+) -> Markup:
+    """Return a dot at a position between 0 and 1, on the line of its interval; `above` is a ring with its own, a line higher."""
+    y, parts = (7, []) if above is None else (15, _dot(above[0], above[1], 5, "ring"))
+    parts = [*parts, f'<line class="rule" x1="2%" x2="98%" y1="{y}" y2="{y}"/>', *_dot(at, interval, y, "dot")]
+    tall = "" if above is None else ' style="height: 21px"'
+    return Markup(f'<svg class="mark"{tall} aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def _dot(at: float, interval: tuple[float, ...] | None, y: int, name: str) -> list[str]:
+    line = []
     if interval is not None:
-        parts.append(f'<line class="range" x1="{_percent(interval[0])}" x2="{_percent(interval[1])}" y1="7" y2="7"/>')
-    parts.append(f'<circle cx="{_percent(at)}" cy="7" r="4"/>')
-    return Markup(f'<svg class="mark" aria-hidden="true">{"".join(parts)}</svg>')
+        line = [f'<line class="range" x1="{_percent(interval[0])}" x2="{_percent(interval[1])}" y1="{y}" y2="{y}"/>']
+    return [*line, f'<circle class="{name}" cx="{_percent(at)}" cy="{y}" r="4"/>']
 
 
 def share_bar(shares: Sequence[tuple[float, str]]) -> Markup:
@@ -75,6 +87,17 @@ def point_picture(
         paths.setdefault(name, []).append(f"M{round(left + x_scale * x)} {round(top - y_scale * y)}h0")
     drawn = "".join(f'<path class="{name}" d="{"".join(marks)}"/>' for name, marks in sorted(paths.items()))
     return Markup(f'<svg class="points" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-hidden="true">{drawn}</svg>')
+
+
+def map_picture(points: Sequence[Sequence[float]], color: ColorColumn | None, *, one_scale: bool) -> Markup:
+    """Return the points of a map in the colours of a column."""
+    values = None if color is None else color.values
+    return point_picture(points, values, n_colors(color), one_scale=one_scale)
+
+
+def n_colors(color: ColorColumn | None) -> int:
+    """Return the number of levels of a category, 0 for numbers."""
+    return 0 if color is None or color.kind != "categorical" else len(color.levels)
 
 
 def color_class(code: int | None) -> str:

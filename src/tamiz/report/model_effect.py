@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report import model_effect_charts
+from matplotlib.ticker import PercentFormatter
+
+from tamiz.display import figures
+from tamiz.display.coloring import escape_text
+from tamiz.report import marks
+from tamiz.report.drawing import Chart
 from tamiz.report.score_text import (
     added_columns_cost,
     change_direction,
@@ -15,24 +20,32 @@ from tamiz.report.score_text import (
     model_name,
     reselection_text,
     score_format_for,
+    score_interval,
     score_title,
     short_model_name,
 )
-from tamiz.report.text import count_with_noun, join_names, shorten
+from tamiz.report.text import capitalize, count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from markupsafe import Markup
+    from matplotlib.axes import Axes
+
     from tamiz.report.records.codec import Named
     from tamiz.report.records.models import (
         FoldedScores,
+        ModelComparison,
         ModelEffectRecord,
         ModelScores,
         NoiseExperimentRecord,
         NoisePanel,
     )
     from tamiz.report.records.study import StudyRecord
+    from tamiz.report.score_text import ScoreFormat
 
+# The height of a name at the end of a line, as a share of the axis.
+_LABEL_SHARE = 0.075
 _THEORY = {
     "random": {
         "knn": "random columns add noise to the distances of nearest neighbours",
@@ -117,28 +130,8 @@ def _comparison(effect: ModelEffectRecord, selector: str) -> dict[str, Any]:
         f"{count_with_noun(effect.n_columns, 'column')}, using the training rows only. Differences are computed before rounding.",
         "n_columns": count_with_noun(effect.n_columns, "column"),
         "chosen": chosen_columns_text(effect.n_chosen),
-        "charts": [
-            {
-                "id": f"comparison-{k}",
-                "title": score_title(score.id),
-                "chart": model_effect_charts.comparison_chart(score, models),
-                "described": _chart_description(score, models),
-                "clipped_note": _clipped_means_note(score, models),
-            }
-            for k, score in enumerate(effect.scores)
-        ],
         "groups": [_score_rows(score, models) for score in effect.scores],
     }
-
-
-def _chart_description(score: ModelScores, models: Sequence[Named]) -> str:
-    score_format = score_format_for(score.id)
-    each = (
-        f"{model.label} {score_format.format_score(cell.all_columns.mean)} on all columns, "
-        f"{score_format.format_score(cell.chosen.mean)} on the selected ones"
-        for model, cell in zip(models, score.models, strict=True)
-    )
-    return f"{score_title(score.id)}: {'; '.join(each)}."
 
 
 def _clipped_means_note(score: ModelScores, models: Sequence[Named]) -> str:
@@ -156,6 +149,14 @@ def _clipped_means_note(score: ModelScores, models: Sequence[Named]) -> str:
 def _score_rows(score: ModelScores, models: Sequence[Named]) -> dict[str, Any]:
     """Return the rows of the table for one score."""
     score_format = score_format_for(score.id)
+    sides = [scores for cell in score.models for scores in (cell.all_columns, cell.chosen)]
+    scale = marks.Scale.around(
+        [
+            score_format.clip(end)
+            for scores in sides
+            for end in (scores.mean, *score_interval(scores.interval, score.id))
+        ]
+    )
 
     def spread(scores: FoldedScores) -> str:
         sd = scores.standard_deviation
@@ -164,6 +165,7 @@ def _score_rows(score: ModelScores, models: Sequence[Named]) -> dict[str, Any]:
 
     return {
         "name": score_title(score.id),
+        "clipped_note": _clipped_means_note(score, models),
         "baseline": score_format.format_score(score.baseline.mean),
         "rows": [
             {
@@ -172,14 +174,25 @@ def _score_rows(score: ModelScores, models: Sequence[Named]) -> dict[str, Any]:
                 "chosen": spread(cell.chosen),
                 "difference": format_difference(cell.difference.mean, score_format),
                 "between": format_interval(cell.difference.interval, score_format),
+                "mark": _comparison_mark(cell, scale, score_format),
             }
             for model, cell in zip(models, score.models, strict=True)
         ],
     }
 
 
+def _comparison_mark(cell: ModelComparison, scale: marks.Scale, score_format: ScoreFormat) -> Markup:
+    """Return the score on the selected columns as a dot, and that on all columns as a ring above it, with their intervals."""
+
+    def place(scores: FoldedScores) -> tuple[float, tuple[float, ...]]:
+        ends = score_interval(scores.interval, score_format.scoring)
+        return scale.at(score_format.clip(scores.mean)), tuple(scale.at(score_format.clip(end)) for end in ends)
+
+    return marks.dot_interval(*place(cell.chosen), above=place(cell.all_columns))
+
+
 def _noise_experiment(experiment: NoiseExperimentRecord) -> dict[str, Any]:
-    span = model_effect_charts.score_range(experiment)
+    span = score_range(experiment)
     draws = experiment.n_draws
     mean = f" Random columns were drawn {draws} times, and each line is the mean." if draws > 1 else ""
     rows, columns = count_with_noun(experiment.n_samples, "row"), count_with_noun(experiment.n_columns, "column")
@@ -196,9 +209,8 @@ def _noise_experiment(experiment: NoiseExperimentRecord) -> dict[str, Any]:
                 "title": added_columns_cost(panel, experiment),
                 "why": _theory_text(panel, experiment),
                 "reselection": reselection_text(panel, experiment),
-                "chart": model_effect_charts.added_columns_chart(panel, experiment, span),
+                "chart": added_columns_chart(panel, experiment, span),
                 "clipped_note": _clipped_lines_note(panel, experiment),
-                "described": f"Scores as columns are added, one line per model. {added_columns_cost(panel, experiment)}.",
             }
             for panel in experiment.panels
         ],
@@ -242,3 +254,79 @@ def _panel_numbers(panel: NoisePanel, experiment: NoiseExperimentRecord) -> dict
         rows.append((f"{short_model_name(model)}, selected", chosen))
     name = "Random columns" if panel.added == "random" else f"Copies of {shorten(experiment.copied, 40)}"
     return {"name": name, "rows": rows}
+
+
+def score_range(experiment: NoiseExperimentRecord) -> tuple[float, float]:
+    """Return the range of scores that all panels share."""
+    every: list[float] = []
+    for panel in experiment.panels:
+        for line in (*panel.lines, *panel.chosen):
+            every += line.means
+        for line in panel.lines:
+            every += [line.means[0] + end for interval in line.intervals for end in interval]
+    score_format = score_format_for(experiment.scoring)
+    low, high = score_format.clip(min(every)), score_format.clip(max(every))
+    pad = 0.04 * ((high - low) or 0.1)
+    return low - pad, high + pad
+
+
+def added_columns_chart(panel: NoisePanel, experiment: NoiseExperimentRecord, y_range: tuple[float, float]) -> Chart:
+    """Return one line per model as columns are added, with its interval band and name; dashed with columns selected again."""
+    score_format = score_format_for(experiment.scoring)
+    numbers, chosen = experiment.n_added, experiment.selection_n_added
+
+    def draw(axes: Axes) -> None:
+        for k, (line, again) in enumerate(zip(panel.lines, panel.chosen, strict=True)):
+            style: dict[str, Any] = {"color": figures.CLASS_COLORS[k], "marker": figures.SHAPES[k], "markersize": 4}
+            low, high = (
+                [score_format.clip(line.means[0] + end) for end in ends] for ends in zip(*line.intervals, strict=True)
+            )
+            axes.fill_between(numbers, low, high, color=style["color"], alpha=0.15, linewidth=0.0)
+            axes.plot(numbers, [score_format.clip(mean) for mean in line.means], linewidth=1.8, **style)
+            means = [score_format.clip(mean) for mean in again.means]
+            axes.plot(chosen, means, "--", linewidth=1.4, markerfacecolor="none", **style)
+        ends = [score_format.clip(line.means[-1]) for line in panel.lines]
+        places = separate_labels(ends, _LABEL_SHARE * (y_range[1] - y_range[0]))
+        for k, (model, place) in enumerate(zip(experiment.models, places, strict=True)):
+            name = escape_text(short_model_name(model))
+            axes.text(1.02 * numbers[-1], place, name, color=figures.CLASS_COLORS[k], fontsize="small", va="center")
+        axes.set_xlim(-0.02 * numbers[-1], 1.02 * numbers[-1])
+        axes.set_ylim(*y_range)
+        axes.set(
+            xlabel="Random columns added" if panel.added == "random" else "Copies added",
+            ylabel=f"{capitalize(score_format.name)} on test rows",
+        )
+        if score_format.is_share:
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+
+    described = f"Scores as columns are added, one line per model. {added_columns_cost(panel, experiment)}."
+    return Chart(draw, described, height=260)
+
+
+def separate_labels(positions: Sequence[float], min_distance: float) -> list[float]:
+    """Return label positions moved as little as possible until neighbours are at least `min_distance` apart."""
+    order = sorted(range(len(positions)), key=lambda k: positions[k])
+    # A run of touching labels is centred at the mean of its positions.
+    runs: list[list[int]] = []
+    for k in order:
+        runs.append([k])
+        while (
+            len(runs) > 1
+            and _run_start(runs[-1], positions, min_distance) - _run_end(runs[-2], positions, min_distance)
+            < min_distance
+        ):
+            runs[-2:] = [runs[-2] + runs[-1]]
+    found = [0.0] * len(positions)
+    for run in runs:
+        first = _run_start(run, positions, min_distance)
+        for i, k in enumerate(run):
+            found[k] = first + i * min_distance
+    return found
+
+
+def _run_start(run: Sequence[int], positions: Sequence[float], min_distance: float) -> float:
+    return sum(positions[k] for k in run) / len(run) - (len(run) - 1) * min_distance / 2
+
+
+def _run_end(run: Sequence[int], positions: Sequence[float], min_distance: float) -> float:
+    return _run_start(run, positions, min_distance) + (len(run) - 1) * min_distance

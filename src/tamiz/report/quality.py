@@ -6,85 +6,20 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
+import numpy as np
 
-from tamiz.report.charts import make_chart
+from tamiz.display.quality import QualityDisplay, ShepardDisplay
+from tamiz.metrics.agreement import RankAgreement
+from tamiz.report.drawing import Chart
 from tamiz.report.map_trust import DECIMALS
-from tamiz.report.text import (
-    chart_label,
-    count_with_noun,
-    format_count,
-    join_names,
-    round_coordinate,
-    shorten,
-)
+from tamiz.report.text import count_with_noun, format_count, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tamiz.report.records.columns import TableRecord
-    from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
+    from tamiz.report.records.maps import MapMeasure, QualityRecord, ShepardPairsRecord
     from tamiz.report.records.study import StudyRecord
-
-
-# Lines differ by dash as well as by colour.
-_DASHES = ["solid", "dash", "dot", "dashdot", "longdash"]
-
-
-def agreement_chart(curves: AgreementCurves, names: Sequence[str]) -> dict[str, Any]:
-    """Return the curves R_NX of all maps by neighbourhood size; the page colours the lines."""
-    sizes = curves.n_neighbors
-    lines = [
-        go.Scatter(
-            x=sizes,
-            y=[round_coordinate(value) for value in values],
-            mode="lines",
-            name=chart_label(name, 40),
-            line={"width": 2.5, "dash": _DASHES[k % len(_DASHES)]},
-            hovertemplate="%{y:.3f} of the %{x:,d} nearest<extra>%{fullData.name}</extra>",
-        )
-        for k, (name, values) in enumerate(zip(names, curves.r_nx, strict=True))
-        if values
-    ]
-    chart = make_chart(
-        lines,
-        height=380,
-        xaxis={
-            "title": {"text": "Nearest rows compared (K, logarithmic)"},
-            "type": "log",
-            "tickformat": ",d",
-            "dtick": 1,
-            "showgrid": False,
-            "zeroline": False,
-        },
-        yaxis={"title": {"text": "Neighbours preserved beyond chance (R_NX)"}, "rangemode": "tozero"},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )
-    return {**chart, "levels": True}
-
-
-def shepard_chart(in_table: Sequence[float], on_map: Sequence[float]) -> dict[str, Any]:
-    """Return the Shepard diagram of a map, with the line of equal distances."""
-    widest = 1.04 * max(in_table)
-    axis = {"zeroline": False, "fixedrange": True, "nticks": 6}
-    return make_chart(
-        [
-            go.Scatter(
-                x=[round_coordinate(value) for value in in_table],
-                y=[round_coordinate(value) for value in on_map],
-                mode="markers",
-                name="A pair of rows",
-                marker={"size": 4, "opacity": 0.6},
-                hovertemplate="Distance in the table %{x:.3g}, on the map %{y:.3g}<extra></extra>",
-            ),
-            go.Scatter(x=[0, widest], y=[0, widest], mode="lines", line={"width": 2}, name="Equal", hoverinfo="skip"),
-        ],
-        height=320,
-        showlegend=False,
-        xaxis={**axis, "range": [0, widest], "title": {"text": "Distance in the table"}},
-        # The same range for all maps, unless distances on a map exceed it.
-        yaxis={**axis, "range": [0, max(widest, 1.04 * max(on_map))], "title": {"text": "Distance on the map"}},
-    )
 
 
 # The label and the meaning of each measure.
@@ -279,7 +214,15 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
         few, many = format_count(sizes[near]), f"{format_count(sizes[wide])} nearest rows (about a quarter of the rows)"
         title = f"{first} preserves the most of the {few} nearest rows"
         title += f" and of the {many}" if first == second else f"; {second} preserves the most of the {many}"
-    return {"title": title, "chart": agreement_chart(curves, names)}
+    areas = next(measure.values for measure in quality.measures if measure.name == _NEIGHBOUR_MEASURE)
+    k = np.array(sizes)
+    found = {
+        name: RankAgreement(k, none := np.full(len(k), np.nan), none, np.array(values), area or 0.0)
+        for name, values, area in zip(names, curves.r_nx, areas, strict=True)
+        if values
+    }
+    described = "The neighbours that each map preserves beyond chance, by the size of the neighbourhood."
+    return {"title": title, "chart": Chart(QualityDisplay(found).plot, described, height=280)}
 
 
 def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index: int) -> str:
@@ -292,7 +235,14 @@ def _shepard_charts(pairs: ShepardPairsRecord | None, names: Sequence[str]) -> l
     if pairs is None:
         return []
     return [
-        {"key": f"pairs-{k + 1}", "label": name, "chart": shepard_chart(pairs.in_table, on_map)}
+        {
+            "key": f"pairs-{k + 1}",
+            "label": name,
+            "chart": Chart(
+                ShepardDisplay(pairs.in_table, on_map, scale=1.0).plot,
+                f"Pairs of rows by their distances in the table and on the map of {name}.",
+            ),
+        }
         for k, (name, on_map) in enumerate(zip(names, pairs.on_map, strict=True))
         if on_map
     ]

@@ -5,13 +5,18 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
+import numpy as np
+from matplotlib.colors import to_rgb
 
-from tamiz.report.charts import make_chart
-from tamiz.report.text import chart_label, count_with_noun, join_column_names, label_in_sentence, shorten
+from tamiz.display import figures
+from tamiz.display.coloring import escape_text
+from tamiz.report.drawing import Chart
+from tamiz.report.text import count_with_noun, join_column_names, label_in_sentence, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
 
     from tamiz.report.records.columns import RedundancyRecord, RedundantGroup
     from tamiz.report.records.study import StudyRecord
@@ -19,14 +24,11 @@ if TYPE_CHECKING:
 
 # With more rows, the names beside them would overlap.
 _MAX_LABELS = 40
-_ROW, _MIN_HEIGHT, _MAX_HEIGHT = 18, 240, 760
-_NAMES, _MIN_WIDTH = 180, 420
-# From almost transparent to one colour, for light and dark pages: a cell of 0 is still visible as a cell.
-_SCALE = [[0, "rgba(52,132,176,0.06)"], [1, "rgba(52,132,176,1)"]]
-_FRAME = {"color": "#d9692b", "width": 2}
+_ROW, _MIN_HEIGHT, _MAX_HEIGHT = 18, 180, 640
+_FRAME = "#d9692b"
 
 
-def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence[Sequence[str]]) -> Chart:
     """Return the heat map of all pairs of columns, with frames around groups whose columns are neighbours.
 
     Parameters
@@ -38,84 +40,47 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
     groups : list of lists of str
     """
     n = len(names)
-    cells = [[1.0] * n for _ in range(n)]
-    values = iter(shares)
-    for i in range(n):
-        for j in range(i + 1, n):
-            cells[i][j] = cells[j][i] = round(next(values), 2)
-    # Numbered, because plotly would parse names as numbers or dates, or look them up as object members ("constructor").
-    positions = list(range(n))
-    named = {
-        "type": "linear",
-        "tickmode": "array",
-        "tickvals": positions,
-        "ticktext": [chart_label(name) for name in names],
-    }
-    return make_chart(
-        [
-            go.Heatmap(
-                x=positions,
-                y=positions,
-                z=cells,
-                zmin=0,
-                zmax=1,
-                xgap=1 if n <= _MAX_LABELS else 0,
-                ygap=1 if n <= _MAX_LABELS else 0,
-                hovertemplate="%{y}<br>%{x}<br>association %{z:.2f}<extra></extra>",
-                colorscale=_SCALE,
-                colorbar={
-                    "orientation": "h",
-                    "x": 0,
-                    "xanchor": "left",
-                    "y": 1.02,
-                    "yanchor": "bottom",
-                    "len": 0.5,
-                    "thickness": 10,
-                    "ypad": 0,
-                    "ticks": "",
-                    "tickvals": [0, 0.5, 1],
-                    "outlinecolor": _SCALE[1][1],
-                    "outlinewidth": 1,
-                },
-            )
-        ],
-        height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 60 + _ROW * n)),
-        # The names at the side are those across as well.
-        xaxis={**named, "showticklabels": False, "showgrid": False, "zeroline": False},
-        yaxis={
-            **named,
-            "autorange": "reversed",
-            "showgrid": False,
-            "zeroline": False,
-            "showticklabels": n <= _MAX_LABELS,
-            "tickfont": {"size": 12},
-        },
-        shapes=_frames(names, groups),
-    )  # fmt: skip
+    cells = np.ones((n, n))
+    cells[np.triu_indices(n, 1)] = shares
+    cells = np.triu(cells) + np.triu(cells, 1).T
+
+    def draw(axes: Axes) -> None:
+        # From almost transparent to one colour, for light and dark pages: a cell of 0 is still visible as a cell.
+        colors = np.empty((n, n, 4))
+        colors[..., :3] = to_rgb(figures.STRONG)
+        colors[..., 3] = 0.06 + 0.94 * cells
+        axes.imshow(colors, interpolation="none", aspect="auto")
+        axes.set_xticks([])
+        axes.set_yticks(
+            range(n), [escape_text(shorten(name, 24)) for name in names]
+        ) if n <= _MAX_LABELS else axes.set_yticks([])
+        axes.spines[:].set_visible(False)
+        for start, end in _runs(names, groups):
+            low, high = start - 0.5, end - 0.5
+            axes.plot([low, high, high, low, low], [low, low, high, high, low], color=_FRAME, linewidth=1.5)
+
+    described = (
+        "The association of each two columns, similar columns side by side; the strongest pairs are in the table."
+    )
+    return Chart(draw, described, height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 20 + _ROW * n)))
 
 
-def matrix_width(n_columns: int) -> int:
-    """Return the width of the matrix in pixels, for cells a little wider than high."""
-    return max(_MIN_WIDTH, _NAMES + 2 * _ROW * n_columns)
-
-
-def _frames(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """Return a frame for every run of neighbouring columns of one group."""
+def _runs(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Return the start and the end of every run of neighbouring columns of one group."""
     group_of = {name: k for k, group in enumerate(groups) for name in group}
-    frames, start = [], 0
+    runs, start = [], 0
     for end in range(1, len(names) + 1):
         same = end < len(names) and names[start] in group_of and group_of.get(names[end]) == group_of[names[start]]
         if same:
             continue
         if end - start > 1:
-            corners = {"x0": start - 0.5, "x1": end - 0.5, "y0": start - 0.5, "y1": end - 0.5}
-            frames.append({"type": "rect", **corners, "line": _FRAME})
+            runs.append((start, end))
         start = end
-    return frames
+    return runs
 
 
 # Pairs in the table, and groups that are shown initially.
-_MAX_PAIRS, _MAX_GROUPS = 15, 20
+_MAX_PAIRS, _MAX_GROUPS = 8, 20
 _STEPS = 255
 
 
@@ -154,7 +119,6 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
         "sums": found.sums,
         "n_pairs": found.n_columns * (found.n_columns - 1) // 2,
         "chart": matrix_chart(names, shares, [group.columns for group in groups]),
-        "width": matrix_width(len(names)),
         "threshold": f"{found.threshold:g}",
         "groups": [_group(group, found.threshold) for group in groups],
         "n_shown": _MAX_GROUPS,

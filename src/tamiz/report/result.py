@@ -148,7 +148,7 @@ class Result:
         DataError
             If the result was read from a file and its parts are inconsistent.
         """
-        # Imported late: everything else works without plotly and jinja2.
+        # Imported late: everything else works without jinja2 and matplotlib.
         from tamiz.report.html import render
 
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tamiz.report.text import count_with_noun, format_number, join_names, shorten
 
@@ -217,8 +217,6 @@ _PROPORTION_SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced acc
 _SCORE_ABBREVIATIONS = {"r2": "R²", "roc_auc": "AUC", "roc_auc_ovr_weighted": "weighted AUC", "roc_auc_ovr": "mean AUC"}
 # R2 has no lower bound, and one fold could flatten a chart: a lower R2 is drawn at the edge and named in a note.
 _MIN_DRAWN_R2 = -1.0
-# From this width on, an axis of shares has ticks at whole points.
-_WIDE_AXIS = 0.06
 # From here on decimals are noise.
 _LARGE = 1000.0
 
@@ -273,12 +271,6 @@ class ScoreFormat:
             return ""
         edge = format_number(self.min_drawn)
         return f"Below {edge}, much worse than predicting the mean, and drawn at {edge}: {join_names(clipped)}."
-
-    def tick_format(self, low: float, high: float) -> dict[str, Any]:
-        """Return the tick format of an axis of scores, with enough digits for distinct labels."""
-        if not self.is_share:
-            return {}
-        return {"tickformat": f".{0 if high - low > _WIDE_AXIS else 1}%"}
 
     def format_score(self, value: float) -> str:
         """Return a score as text."""

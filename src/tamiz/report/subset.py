@@ -4,107 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
-
-from tamiz.report.charts import make_chart
+from tamiz.display.column_selection import SearchDisplay
+from tamiz.report.drawing import Chart
 from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
     MAX_LISTED,
-    chart_label,
     count_with_noun,
     format_count,
     format_number,
     format_percent,
     join_column_names,
     join_names,
-    round_coordinate,
     unlisted_note,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.columns import ColumnReason, SearchStep, SetPoints, SubsetRecord, TableRecord
+    from tamiz.report.records.columns import ColumnReason, SearchStep, SubsetRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
-
-
-_MAX_NAMED = 12
-
-
-def merit_by_size_chart(
-    points: SetPoints,
-    frontier: Sequence[BestOfSize],
-    chosen: BestOfSize,
-    *,
-    merit: str,
-) -> dict[str, Any]:
-    """Return the chart of merit by size: subsets as points, the best of each size as a line, the selected one as a ring.
-
-    Parameters
-    ----------
-    points : SetPoints
-        The sizes and the merits of the sets.
-    frontier : tuple of BestOfSize
-        The best set of each size.
-    chosen : BestOfSize
-        The selected subset.
-    merit : str
-        The label of the merit.
-    """
-    sizes = [best.size for best in frontier]
-    many = len(points.sizes) > 500
-    return make_chart(
-        [
-            go.Scatter(
-                x=list(points.sizes),
-                y=[round_coordinate(m) for m in points.merits],
-                mode="markers",
-                name="A subset",
-                marker={"size": 4 if many else 6, "opacity": 0.5 if many else 0.7},
-                # Otherwise these points would cover the hover text of the best ones.
-                hoverinfo="skip",
-            ),
-            go.Scatter(
-                x=sizes,
-                y=[round_coordinate(best.merit) for best in frontier],
-                mode="lines+markers" if len(sizes) <= 60 else "lines",
-                line={"width": 2.5},
-                marker={"size": 7},
-                name="The best of each size",
-                customdata=[_hover_text(best) for best in frontier],
-                hovertemplate="Best of %{customdata[0]}: merit %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-            ),
-            go.Scatter(
-                x=[chosen.size],
-                y=[round_coordinate(chosen.merit)],
-                mode="markers",
-                marker={"size": 17, "symbol": "circle-open", "line": {"width": 2.5}},
-                name="The subset kept",
-                customdata=[_hover_text(chosen)],
-                hovertemplate="Kept: %{customdata[0]}, merit %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-            ),
-        ],
-        height=400,
-        xaxis={
-            "title": {"text": "Columns in the subset"},
-            "tickformat": ",d",
-            "showgrid": False,
-            "zeroline": False,
-            **({"dtick": 1} if max(points.sizes) - min(points.sizes) <= 12 else {"nticks": 10}),
-        },
-        yaxis={"title": {"text": chart_label(merit, 40)}, "zeroline": False},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )
-
-
-def _hover_text(best: BestOfSize) -> list[str]:
-    """Return the size of a set, its merit, and its columns with three names per line."""
-    names = [chart_label(name) for name in best.columns[:_MAX_NAMED]]
-    rest = best.size - len(names)
-    names += [f"and {rest:,} more"] if rest > 0 and names else []
-    lines = [", ".join(names[k : k + 3]) for k in range(0, len(names), 3)]
-    return [count_with_noun(best.size, "column"), format_number(best.merit), ",<br>".join(lines)]
 
 
 # Merits that are means over folds may differ by rounding.
@@ -254,6 +173,7 @@ def _untried_text(change: float | None, min_gain: float) -> str:
 _NEARLY_BEST = 0.95
 # An exact search may record only one or two sets, too few for a chart.
 _MIN_SIZES = 3
+_MAX_SIZES_LISTED = 30
 
 
 def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
@@ -293,10 +213,25 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
         "lattice": collect_lattice(subset),
         "title": _title(subset.frontier, kept),
         "drawn": _chart_caption(subset),
-        "chart": merit_by_size_chart(subset.points, subset.frontier, kept, merit=f"Merit ({merit})")
-        if len(subset.frontier) >= _MIN_SIZES
-        else None,
+        "best": [
+            {"size": one.size, "merit": _format_merit(one.merit), "columns": join_column_names(one.columns, limit=20)}
+            for one in subset.frontier[:_MAX_SIZES_LISTED]
+            if one.columns
+        ],
+        "chart": _sizes_chart(subset, kept) if len(subset.frontier) >= _MIN_SIZES else None,
     }
+
+
+def _sizes_chart(subset: SubsetRecord, kept: BestOfSize) -> Chart:
+    """Return the chart of merit by size: subsets as points, the best of each size as a line, the selected one as a ring."""
+    # The points may be a sample, so the best of each size and the selected subset are added to them.
+    named = [*subset.frontier, kept]
+    sizes = [*subset.points.sizes, *(one.size for one in named)]
+    merits = [*subset.points.merits, *(one.merit for one in named)]
+    display = SearchDisplay(sizes, merits, best=len(sizes) - 1, merit_label=f"Merit ({subset.merit.label})")
+    return Chart(
+        display.plot, "The merit of subsets by their number of columns, and the best of each size.", height=280
+    )
 
 
 def _used_columns(table: TableRecord) -> str:

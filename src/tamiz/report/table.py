@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report import charts
 from tamiz.report.leakage import exclusion_text, leakage_evidence
 from tamiz.report.text import (
     MAX_LISTED,
@@ -254,8 +253,14 @@ def _class_balance(table: TableRecord) -> dict[str, Any] | None:
     return {
         "title": title,
         "note": "A model that always predicts the largest class has this accuracy: it is the baseline of accuracy.",
-        "chart": charts.class_shares_chart(names, weights, noun="row"),
-        "rows": list(zip(names, weights, strict=True)),
+        "rows": [
+            {
+                "name": name,
+                "percent": f"{100 * weight / total:.1f}",
+                "text": f"{format_count(weight)} ({format_percent(weight / total)})",
+            }
+            for name, weight in zip(names, weights, strict=True)
+        ],
     }
 
 

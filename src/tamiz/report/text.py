@@ -1,11 +1,10 @@
 """Formatting of names, numbers and options for the report.
 
-Templates escape what they print. `chart_label` escapes by itself, because plotly interprets some HTML in every label.
+Templates escape what they print.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import re
@@ -231,22 +230,6 @@ def edges_text(graph: GraphRecord) -> str:
     return f"{words}, in {n:,} components, the largest of {count_with_noun(sizes[0], 'row')}"
 
 
-def chart_label(name: Any, limit: int = 24) -> str:
-    """Return a name for a chart: short, on one line, and with plotly's pseudo-HTML escaped.
-
-    plotly interprets tags such as `<a href>` in labels and decodes entities after it has parsed tags, so an escaped name is shown
-    as it was written.
-
-    Examples
-    --------
-    >>> chart_label("<b>price</b>")
-    '&lt;b&gt;price&lt;/b&gt;'
-    """
-    text = html.escape(shorten(" ".join(visible_name(name).split()), limit), quote=False)
-    # A pair of dollar signs would request MathJax, which the page does not have.
-    return text.replace("$", "&#36;")
-
-
 def script_json(value: Any) -> Markup:
     """Return JSON that is safe inside a script element, whatever strings it contains."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -254,8 +237,3 @@ def script_json(value: Any) -> Markup:
     for character, escape in _SCRIPT_ESCAPES.items():
         text = text.replace(character, escape)
     return Markup(text)
-
-
-def round_coordinate(value: float) -> float:
-    """Return a coordinate with six significant digits: finer than a screen, at half the file size."""
-    return float(f"{value:.6g}")

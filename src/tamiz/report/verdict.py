@@ -247,17 +247,10 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "label": shown.label,
         "n": format_count(len(points)),
-        "picture": marks.point_picture(
-            points, None if color is None else color.values, _n_colors(color), one_scale=shown.comparable_axes
-        ),
+        "picture": marks.map_picture(points, color, one_scale=shown.comparable_axes),
         "legend": _legend(color),
         "trust": trust_text(result.quality, k),
     }
-
-
-def _n_colors(color: ColorColumn | None) -> int:
-    """Return the number of levels of a category, 0 for numbers."""
-    return 0 if color is None or color.kind != "categorical" else len(color.levels)
 
 
 def _legend(color: ColorColumn | None) -> dict[str, Any] | None:

@@ -1,19 +1,18 @@
-// ---- the maps: points with a shared colouring, hover texts, and rows that are picked on all maps
+// ---- the maps: points on a canvas with a shared colouring, rows that are pointed at, and rows that are picked on all maps
 
-if (byId("maps")) {
+if (byId("maps") && typeof DecompressionStream !== "undefined") {
   const about = json("maps-about");
+  const plots = all("#maps .plot");
   const colours = document.querySelector("#colours select");
   const arrows = document.querySelector("#arrows input");
-  const lasso = byId("lasso");
-  const MAX_VALUES = 8, NEAR = 10;
-  let points = null;
-  // For every drawn map: the rows of each trace, and the zoomed axis ranges.
-  const rowsOf = new Map(), views = new Map();
-  let picked = null;
+  const lasso = byId("lasso"), legend = byId("legend");
+  // Values in a hover text; pixels from a point to the pointer; steps of a gradient; points with shapes; bars of a colour bar.
+  const MAX_VALUES = 8, NEAR = 12, N_SHADES = 32, MOST_SHAPES = 4000, N_BARS = 12, MARGIN = 22;
+  let points = null, picked = null, theme = null, waiting = null;
+  // For every map: the zoom, the centre of the view and the row under the cursor.
+  const views = new Map();
 
-  const ready = async () => {
-    if (points) return;
-    const { maps, colors, quality } = await result();
+  const ready = () => (waiting ??= result().then(({ maps, colors, quality }) => {
     points = {
       rows: maps.find((map) => map.points)?.rows ?? [],
       places: maps.map(({ points, rows }) => points && {
@@ -22,280 +21,401 @@ if (byId("maps")) {
         y: points.map(([, y], i) => y ?? rows[i] + 1),
       }),
       colors, stress: quality?.stress_per_point ?? [],
-      sentences: [],
+    };
+    window.dispatchEvent(new Event("maps-ready"));
+  }));
+
+  const index = (plot) => Number(plot.dataset.map);
+  const everything = () => points.rows.map((_, i) => i);
+  const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+
+  // ---- colours
+
+  const readTheme = () => {
+    const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(`--${name}`).trim();
+    const steps = Array.from({ length: 6 }, (_, k) => of(`s${k}`));
+    theme = {
+      ink: of("ink"), paper: of("paper"), muted: of("muted"), rule: of("rule"), missing: of("faint"),
+      levels: Array.from({ length: 10 }, (_, k) => of(`c${k}`)),
+      shades: Array.from({ length: N_SHADES }, (_, k) => blend(steps, k / (N_SHADES - 1))),
     };
   };
-
-  const map = (plot) => about.maps.findIndex(({ key }) => key === plot.closest(".map").id);
-  const chosenColour = () => (colours ? about.colors[Number(colours.value)] : null);
-  const valuesOf = (color, k) => (color.column === null ? points.stress[k] ?? points.rows.map(() => null) : points.colors[color.column].values);
-  const isNumber = ({ kind }) => kind !== "categorical";
-  const word = (color, value) => (value === null ? color.missing_label : color.kind === "date" ? day(value) : isNumber(color) ? formatNumber(value) : color.levels[value]);
-
-  // The hover text of a row: its number and values, that of the colouring first.
-  function text(row, color, k) {
-    const line = (color, value) => `${color.title}: ${word(color, value)}`;
-    const first = color === null ? [] : [line(color, valuesOf(color, k)[row])];
-    points.sentences[row] ??= about.colors.filter((color) => color.column !== null)
-      .map((color) => line(color, points.colors[color.column].values[row]));
-    const others = points.sentences[row].filter((other) => other !== first[0]).slice(0, MAX_VALUES);
-    return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first.map((line) => `<b>${line}</b>`), ...others].join("<br>");
-  }
-
-  // Too many points are slow as SVG elements, and WebGL needs eval, which this page's content policy forbids. Such maps are drawn on a
-  // canvas, and the page finds the point under the pointer.
-  const isPicture = () => points.rows.length > about.most_shapes;
-
-  // The points in groups of one colour and shape each, or in shades of one colour.
-  function groupsOf(color, k, theme) {
-    const everything = points.rows.map((_, i) => i);
-    if (color === null) return [{ name: "rows", rows: everything, values: everything, marker: {} }];
-    const values = valuesOf(color, k);
-    const withoutValue = everything.filter((i) => values[i] === null), present = everything.filter((i) => values[i] !== null);
-    const counted = (name, rows) => `${name} (${plain.format(rows.length)})`;
-    const missing = withoutValue.length
-      ? [{ name: counted(color.missing_label, withoutValue), rows: withoutValue, marker: { color: theme.missing, symbol: "circle-open" } }] : [];
-    if (isNumber(color)) {
-      const shown = present.map((i) => values[i]);
-      const marker = {
-        color: shown, showscale: true, colorbar: { title: { text: color.title }, ...(color.kind === "date" && days(span(shown))) },
-        // One scale for all maps where the values are of each.
-        ...(color.range && { cmin: color.range[0], cmax: color.range[1] }),
-      };
-      // The name stands at the colour bar; the legend is for the points that have no colour.
-      return [...missing, { name: color.title, rows: present, marker, isShades: true }];
-    }
-    const groups = color.groups.map(() => []);
-    present.forEach((i) => groups[color.group[values[i]]].push(i));
-    const shown = groups.map((rows, g) => ({
-      name: counted(color.groups[g], rows), rows, marker: { color: theme.levels[g], symbol: isPicture() ? "circle" : themes.shapes[g] },
-    }));
-    return [...missing, ...shown.filter(({ rows }) => rows.length)];
-  }
-
-  function traces(plot, groups, base, color) {
-    const k = map(plot), { x, y } = points.places[k];
-    const at = (from, rows) => rows.map((i) => from[i]);
-    return groups.map(({ name, rows, marker, isShades }) => ({
-      type: "scatter", mode: "markers", name, x: at(x, rows), y: at(y, rows),
-      text: rows.map((row) => text(row, color, k)), hovertemplate: "%{text}<extra></extra>",
-      marker: { ...base.marker, ...marker },
-      selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: 0.08 } },
-      ...(isShades && { showlegend: false }), ...(picked && { selectedpoints: placesIn(rows) }),
-    }));
-  }
-
-  const placesIn = (rows) => rows.flatMap((row, at) => (picked.has(row) ? [at] : []));
-
-  // Ticks of a colour bar of dates: its ends and its middle.
-  const days = ([low, high]) => ({ tickmode: "array", tickvals: [low, (low + high) / 2, high], ticktext: [low, (low + high) / 2, high].map(day) });
-  const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
-  const wider = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
-
-  // The points within the axis ranges as an image with two pixels per screen pixel.
-  function picture(plot, groups, [left, right], [low, high], [width, height], { marker: { size, opacity } }, { scale }) {
-    const { x, y } = points.places[map(plot)];
-    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
-    const pen = canvas.getContext("2d");
-    for (const { rows, marker } of groups) {
-      const isShades = Array.isArray(marker.color), [least, most] = isShades ? endsOf(marker) : [0, 1];
-      rows.forEach((row, i) => {
-        pen.globalAlpha = picked && !picked.has(row) ? 0.08 : opacity;
-        pen.fillStyle = isShades ? shade(scale, (marker.color[i] - least) / (most - least || 1)) : marker.color;
-        pen.beginPath();
-        pen.arc(2 * width * (x[row] - left) / (right - left), 2 * height * (high - y[row]) / (high - low), size, 0, 7);
-        pen.fill();
-      });
-    }
-    return { source: canvas.toDataURL(), xref: "x", yref: "y", x: left, y: high, sizex: right - left, sizey: high - low, sizing: "stretch", layer: "above" };
-  }
-
-  const endsOf = (marker) => (marker.cmax === undefined ? span(marker.color) : [marker.cmin, marker.cmax]);
-
-  function pictured(plot, groups, layout, base, theme) {
-    // A map that is drawn again starts unzoomed and is then zoomed, so that its axes can be reset.
-    const { x, y } = points.places[map(plot)], view = drawn.has(plot) ? views.get(plot) : null;
-    const [across, up] = view ? [view.x, view.y] : [wider(span(x)), wider(span(y))];
-    const room = [Math.max(plot.clientWidth - 70, 100), layout.height - 110];
-    const unit = Math.min(room[0] / (across[1] - across[0]), room[1] / (up[1] - up[0]));
-    const size = layout.yaxis.scaleanchor ? [unit * (across[1] - across[0]), unit * (up[1] - up[0])] : room;
-    const images = [picture(plot, groups, across, up, size.map(Math.ceil), base, theme)];
-    layout.xaxis.range = across;
-    layout.yaxis.range = up;
-    // Empty traces provide the legend entries and the colour bar.
-    const entries = groups.map(({ name, marker, isShades }) => {
-      const [cmin, cmax] = isShades ? endsOf(marker) : [];
-      return {
-        type: "scatter", mode: "markers", name, x: [null], y: [null], hoverinfo: "skip", ...(isShades && { showlegend: false }),
-        marker: { ...base.marker, ...marker, size: 8, ...(isShades && { color: [cmin], cmin, cmax }) },
-      };
-    });
-    // Legend entries have no shapes to toggle.
-    return { data: entries, layout: { ...layout, images, legend: { ...layout.legend, itemclick: false, itemdoubleclick: false } } };
-  }
-
-  function shade(scale, share) {
-    const at = Math.max(0, Math.min(1, share)) * (scale.length - 1), k = Math.min(Math.floor(at), scale.length - 2);
+  function blend(scale, share) {
+    const at = share * (scale.length - 1), k = Math.min(Math.floor(at), scale.length - 2);
     const parts = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
     const [from, to] = [parts(scale[k]), parts(scale[k + 1])];
     return `rgb(${from.map((value, i) => Math.round(value + (at - k) * (to[i] - value))).join()})`;
   }
 
-  // ---- columns as arrows over the points
+  const chosenColour = () => (colours ? about.colors[Number(colours.value)] : null);
+  const valuesOf = (color, k) => (color.column === null ? points.stress[k] ?? points.rows.map(() => null) : points.colors[color.column].values);
+  const isNumber = ({ kind }) => kind !== "categorical";
+  const word = (color, value) => (value === null ? color.missing_label : color.kind === "date" ? day(value) : isNumber(color) ? formatNumber(value) : color.levels[value]);
+  const ends = (color, values) => color.range ?? span(values.filter((value) => value !== null));
+  const bin = (value, [low, high], n) => Math.max(0, Math.min(n - 1, Math.floor(n * (value - low) / (high - low || 1))));
 
-  function arrowed(tips, theme) {
-    const each = (tip) => tips.flatMap(tip);
-    return {
-      type: "scatter", mode: "lines+markers", hoverinfo: "skip", showlegend: false, cliponaxis: false,
-      x: each(({ x }) => [0, x, null]), y: each(({ y }) => [0, y, null]),
-      line: { color: theme.arrow, width: 1.5 },
-      marker: { color: theme.arrow, symbol: "arrow", angleref: "previous", opacity: 1, size: each(() => [0, 11, 0]) },
-      selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: 1 } },
+  // The points in groups of one colour and shape each; those without a value come first, below the others.
+  function groupsOf(color, k) {
+    if (color === null) return [{ name: "rows", rows: everything(), paint: theme.levels[0], shape: 0 }];
+    const values = valuesOf(color, k), n = isNumber(color) ? N_SHADES : color.groups.length, limits = isNumber(color) ? ends(color, values) : null;
+    const groups = Array.from({ length: n }, () => []), missing = [];
+    values.forEach((value, i) => (value === null ? missing : groups[limits ? bin(value, limits, n) : color.group[value]]).push(i));
+    const found = groups.map((rows, g) => ({
+      name: limits ? "" : color.groups[g], rows, paint: limits ? theme.shades[g] : theme.levels[g], shape: limits ? 0 : g,
+    }));
+    return [{ name: color.missing_label, rows: missing, paint: theme.missing, hollow: true, shape: 0 }, ...found].filter(({ rows }) => rows.length);
+  }
+
+  // One legend for all maps: a button for each level, or a bar for each interval of numbers; each picks its rows.
+  function drawLegend() {
+    const color = chosenColour();
+    legend.replaceChildren();
+    if (color === null) return;
+    const add = (rows, paint, text, label, tall = null) => {
+      const item = document.createElement("li"), button = Object.assign(document.createElement("button"), { type: "button", className: "plain", title: label });
+      const mark = Object.assign(document.createElement("i"), { ariaHidden: "true" });
+      mark.style.background = paint;
+      if (tall !== null) mark.style.height = `${Math.max(2, Math.round(26 * tall))}px`;
+      button.append(mark, text);
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", () => pick(rows, { toggled: true }));
+      item.append(button);
+      legend.append(item);
     };
+    const k = about.maps.findIndex((map) => map);
+    legend.classList.toggle("bars", isNumber(color));
+    if (!isNumber(color)) {
+      groupsOf(color, k).forEach(({ name, rows, paint }) => add(rows, paint, `${name} (${plain.format(rows.length)})`, `Pick ${name}`));
+      return;
+    }
+    const values = valuesOf(color, k), limits = ends(color, values), bars = Array.from({ length: N_BARS }, () => []), missing = [];
+    values.forEach((value, i) => (value === null ? missing : bars[bin(value, limits, N_BARS)]).push(i));
+    const most = Math.max(...bars.map((rows) => rows.length), 1), step = (limits[1] - limits[0]) / N_BARS;
+    const shown = (value) => (color.kind === "date" ? day(value) : formatNumber(Number(value.toPrecision(3))));
+    const label = (text) => legend.append(Object.assign(document.createElement("li"), { className: "end", textContent: text }));
+    label(shown(limits[0]));
+    bars.forEach((rows, k) => add(rows, theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], "",
+      `Pick ${plain.format(rows.length)} rows from ${shown(limits[0] + k * step)} to ${shown(limits[0] + (k + 1) * step)}`, rows.length / most));
+    label(shown(limits[1]));
+    if (missing.length) add(missing, theme.missing, `${color.missing_label} (${plain.format(missing.length)})`, `Pick ${color.missing_label}`);
   }
-
-  // Each name is placed beyond the tip of its arrow, moved up or down to a free position within the panel, away from the
-  // numbers of the clusters.
-  function named(tips, clusters, { xaxis, yaxis }) {
-    const within = (value, half, size) => Math.max(half, Math.min(size - half, value));
-    const taken = clusters.map(([x, y]) => ({ x: xaxis.d2p(x), y: yaxis.d2p(y), halfX: 9 }));
-    const steps = [0, ...tips.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
-    return tips.map(({ x, y, name, text, length }) => {
-      const [tipX, tipY] = [xaxis.d2p(x), yaxis.d2p(y)];
-      const [alongX, alongY] = [tipX - xaxis.d2p(0), tipY - yaxis.d2p(0)];
-      const size = Math.hypot(alongX, alongY) || 1;
-      const [halfX, halfY] = [3.5 * length + 4, 9];
-      const centreX = within(tipX + (halfX + 4) * alongX / size, halfX, xaxis._length);
-      const centreY = tipY + (halfY + 4) * alongY / size;
-      const at = (step) => within(centreY + step * halfY, halfY, yaxis._length);
-      const free = (place) => taken.every((box) => Math.abs(box.x - centreX) >= box.halfX + halfX || Math.abs(box.y - place) >= 2 * halfY);
-      const place = steps.map(at).find(free) ?? at(0);
-      taken.push({ x: centreX, y: place, halfX });
-      return { x, y, text: name, hovertext: text, showarrow: false, xshift: centreX - tipX, yshift: tipY - place };
-    });
-  }
-
-  // The numbers of the clusters, at the medians of their points.
-  const numbered = ({ clusters }, theme) => (clusters.length ? [{
-    type: "scatter", mode: "text", hoverinfo: "skip", showlegend: false,
-    x: clusters.map(([x]) => x), y: clusters.map(([, y]) => y), text: clusters.map((_, k) => `<b>${k + 1}</b>`),
-    textfont: { size: 18, color: theme.arrow, shadow: "auto" },
-  }] : []);
-
-  const tipsOf = (base) => (arrows?.checked && base.arrows.length ? base.arrows : null);
 
   // ---- a map
 
-  function figure(plot, base, layout, theme) {
-    if (!points) return null;
-    const color = chosenColour(), groups = groupsOf(color, map(plot), theme), narrow = plot.clientWidth < 640;
-    layout.showlegend = color !== null && groups.some(({ isShades }) => !isShades);
-    layout.legend = { ...layout.legend, title: { text: color === null || isNumber(color) ? "" : color.title } };
-    if (narrow) {
-      layout.legend = { ...layout.legend, orientation: "h", x: 0, y: -0.12, yanchor: "top", title: { ...layout.legend.title, side: "top" } };
-      groups.filter(({ isShades }) => isShades).forEach(({ marker }) => Object.assign(marker.colorbar, {
-        orientation: "h", x: 0.5, y: -0.12, yanchor: "top", title: { ...marker.colorbar.title, side: "top" },
-      }));
-      if (color && isNumber(color)) layout.legend.y = 1.02, layout.legend.yanchor = "bottom";
-    }
-    // plotly writes into the layout; copies keep the specification unchanged.
-    Object.assign(layout, { xaxis: { ...layout.xaxis }, yaxis: { ...layout.yaxis }, dragmode: lasso.ariaPressed === "true" ? "lasso" : false });
-    // Keeps the zoom when the colouring changes.
-    layout.uirevision = "kept";
-    const tips = tipsOf(base), over = [...(tips ? [arrowed(tips, theme)] : []), ...numbered(base, theme)];
-    if (isPicture()) {
-      const figure = pictured(plot, groups, layout, base, theme);
-      return { ...figure, data: [...figure.data, ...over] };
-    }
-    rowsOf.set(plot, groups.map(({ rows }) => rows));
-    return { data: [...traces(plot, groups, base, color), ...over], layout };
+  const fitted = (plot) => {
+    const { x, y } = points.places[index(plot)], [[left, right], [low, high]] = [span(x), span(y)];
+    const { clientWidth: width, clientHeight: height } = plot;
+    let across = (width - 2 * MARGIN) / (right - left || 1), up = (height - 2 * MARGIN) / (high - low || 1);
+    if (about.maps[index(plot)].one_scale) across = up = Math.min(across, up);
+    return { across, up, x: (left + right) / 2, y: (low + high) / 2, width, height };
+  };
+
+  // The functions from a place on a map to pixels and back.
+  function transform(plot) {
+    const fit = fitted(plot), view = views.get(plot) ?? { zoom: 1, x: fit.x, y: fit.y };
+    const across = fit.across * view.zoom, up = fit.up * view.zoom;
+    return {
+      ...fit, view,
+      toX: (x) => fit.width / 2 + (x - view.x) * across, toY: (y) => fit.height / 2 - (y - view.y) * up,
+      fromX: (x) => view.x + (x - fit.width / 2) / across, fromY: (y) => view.y - (y - fit.height / 2) / up,
+    };
   }
 
-  function done(plot, isFirst) {
-    if (isFirst) {
-      plot.on("plotly_selected", (event) => { if (event) pick(isPicture() ? rowsWithin(plot, event) : rowsAt(plot, event.points), plot); });
-      plot.on("plotly_deselect", () => pick([], plot));
-      plot.on("plotly_relayout", (change) => {
-        if (!Object.keys(change).some((name) => /axis\.(range|autorange)/.test(name))) return;
-        if (change["xaxis.autorange"]) views.delete(plot);
-        else views.set(plot, viewOf(plot));
-        if (isPicture()) draw(plot);
-      });
-      const view = views.get(plot);
-      if (view) return Plotly.relayout(plot, { "xaxis.range": view.x, "yaxis.range": view.y }).then(() => done(plot, false));
+  const SHAPES = [
+    (pen, x, y, r) => pen.arc(x, y, r, 0, 7),
+    (pen, x, y, r) => pen.rect(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r),
+    (pen, x, y, r) => polygon(pen, x, y, 1.25 * r, 4, 0),
+    (pen, x, y, r) => polygon(pen, x, y, 1.25 * r, 3, 0),
+    (pen, x, y, r) => { pen.rect(x - 1.15 * r, y - 0.4 * r, 2.3 * r, 0.8 * r); pen.rect(x - 0.4 * r, y - 1.15 * r, 0.8 * r, 2.3 * r); },
+    (pen, x, y, r) => polygon(pen, x, y, 1.1 * r, 5, 0),
+    (pen, x, y, r) => polygon(pen, x, y, 1.35 * r, 5, 0, 0.45),
+    (pen, x, y, r) => polygon(pen, x, y, 1.25 * r, 3, Math.PI),
+    (pen, x, y, r) => polygon(pen, x, y, 1.35 * r, 4, Math.PI / 4, 0.4),
+    (pen, x, y, r) => polygon(pen, x, y, 1.1 * r, 6, 0),
+  ];
+  function polygon(pen, x, y, r, n, turn, inner = 1) {
+    const steps = inner === 1 ? n : 2 * n;
+    for (let i = 0; i < steps; i++) {
+      const angle = turn + (2 * Math.PI * i) / steps, size = r * (i % 2 && inner !== 1 ? inner : 1);
+      pen[i ? "lineTo" : "moveTo"](x + size * Math.sin(angle), y - size * Math.cos(angle));
     }
-    const tips = tipsOf(spec(plot));
-    // The names are placed after the axes are known.
-    return tips ? Plotly.relayout(plot, { annotations: named(tips, spec(plot).clusters, plot._fullLayout) }) : null;
+    pen.closePath();
   }
 
-  const viewOf = ({ _fullLayout: { xaxis, yaxis } }) => ({ x: [...xaxis.range], y: [...yaxis.range] });
+  function draw(plot) {
+    if (!points || !plot.clientWidth) return;
+    const canvas = canvasOf(plot), scale = window.devicePixelRatio || 1, { clientWidth: width, clientHeight: height } = plot;
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    const pen = canvas.getContext("2d");
+    pen.scale(scale, scale);
+    paint(plot, pen);
+  }
 
-  const release = (plot) => rowsOf.delete(plot);
+  function paint(plot, pen) {
+    const { x, y } = points.places[index(plot)], map = about.maps[index(plot)], { toX, toY, width, height, view } = transform(plot);
+    const n = points.rows.length, many = n > MOST_SHAPES;
+    const size = (n <= 1000 ? 3.5 : many ? 1.5 : 2.5) * Math.min(Math.sqrt(view.zoom), 2), opacity = n <= 1000 ? 0.8 : many ? 0.5 : 0.6;
+    pen.clearRect(0, 0, width, height);
+    for (const part of picked ? [false, true] : [null]) {
+      for (const { rows, paint, hollow, shape } of groupsOf(chosenColour(), index(plot))) {
+        pen.globalAlpha = part === false ? 0.1 : opacity;
+        pen.fillStyle = pen.strokeStyle = paint;
+        if (many) {
+          for (const row of rows) if (part === null || picked.has(row) === part) pen.fillRect(toX(x[row]) - size, toY(y[row]) - size, 2 * size, 2 * size);
+          continue;
+        }
+        for (const row of rows) {
+          if (part !== null && picked.has(row) !== part) continue;
+          pen.beginPath();
+          SHAPES[shape](pen, toX(x[row]), toY(y[row]), size);
+          if (hollow) pen.stroke(); else pen.fill();
+        }
+      }
+    }
+    pen.globalAlpha = 1;
+    if (arrows?.checked && map.arrows.length) drawArrows(pen, map, toX, toY, width, height);
+    drawNumbers(pen, map, toX, toY);
+    if (view.row !== undefined && view.row !== null) {
+      pen.strokeStyle = theme.ink;
+      pen.lineWidth = 2;
+      pen.beginPath();
+      pen.arc(toX(x[view.row]), toY(y[view.row]), 9, 0, 7);
+      pen.stroke();
+      pen.lineWidth = 1;
+    }
+    if (view.outline) {
+      pen.strokeStyle = theme.ink;
+      pen.setLineDash([4, 3]);
+      pen.beginPath();
+      view.outline.forEach(([px, py], i) => pen[i ? "lineTo" : "moveTo"](px, py));
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+  }
 
-  painters.set("points", { ready, figure, done, release });
+  const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+  function written(pen, text, x, y) {
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    pen.lineWidth = 4;
+    pen.strokeStyle = theme.paper;
+    pen.strokeText(text, x, y);
+    pen.lineWidth = 1;
+    pen.fillStyle = theme.ink;
+    pen.fillText(text, x, y);
+  }
 
-  // ---- rows that are picked, by a lasso on any map or by their numbers
+  // The numbers of the clusters, at the medians of their points.
+  function drawNumbers(pen, map, toX, toY) {
+    pen.font = `bold 18px ${FONT.slice(5)}`;
+    map.clusters.forEach(([x, y], k) => written(pen, String(k + 1), toX(x), toY(y)));
+  }
+
+  // Each name is placed beyond the tip of its arrow, moved up or down to a free position, away from the numbers of the clusters.
+  function drawArrows(pen, map, toX, toY, width, height) {
+    const within = (value, half, size) => Math.max(half + 2, Math.min(size - half - 2, value));
+    const taken = map.clusters.map(([x, y]) => ({ x: toX(x), y: toY(y), halfX: 9 }));
+    const steps = [0, ...map.arrows.flatMap((_, k) => [2 * k + 1, -2 * k - 1, 2 * k + 2, -2 * k - 2])];
+    const [originX, originY] = [toX(0), toY(0)];
+    pen.font = FONT;
+    const names = map.arrows.map(({ x, y, name }) => {
+      const [tipX, tipY] = [toX(x), toY(y)], angle = Math.atan2(tipY - originY, tipX - originX);
+      pen.strokeStyle = pen.fillStyle = theme.ink;
+      pen.lineWidth = 1.5;
+      pen.beginPath();
+      pen.moveTo(originX, originY);
+      pen.lineTo(tipX, tipY);
+      pen.stroke();
+      pen.beginPath();
+      pen.moveTo(tipX, tipY);
+      for (const side of [-0.4, 0.4]) pen.lineTo(tipX - 10 * Math.cos(angle + side), tipY - 10 * Math.sin(angle + side));
+      pen.fill();
+      const halfX = pen.measureText(name).width / 2 + 3, halfY = 9;
+      const centreX = within(tipX + (halfX + 4) * Math.cos(angle), halfX, width), centreY = tipY + (halfY + 4) * Math.sin(angle);
+      const at = (step) => within(centreY + step * halfY, halfY, height);
+      const free = (place) => taken.every((box) => Math.abs(box.x - centreX) >= box.halfX + halfX || Math.abs(box.y - place) >= 2 * halfY);
+      const place = steps.map(at).find(free) ?? at(0);
+      taken.push({ x: centreX, y: place, halfX });
+      return [name, centreX, place];
+    });
+    names.forEach(([name, x, y]) => written(pen, name, x, y));
+  }
+
+  // ---- what a reader does with a map
+
+  function canvasOf(plot) {
+    if (plot.querySelector("canvas")) return plot.querySelector("canvas");
+    const canvas = document.createElement("canvas");
+    plot.append(canvas);
+    plot.classList.add("live");
+    plot.tabIndex = 0;
+    plot.setAttribute("role", "application");
+    plot.setAttribute("aria-label", `${plot.getAttribute("aria-label")} Arrow keys go from row to row, Enter picks a row, plus and minus zoom, 0 shows the whole map.`);
+    listen(plot, canvas);
+    const tools = Object.assign(document.createElement("div"), { className: "map-tools tools" });
+    for (const [text, label, work] of [
+      ["+", "Zoom in", () => zoom(plot, 1.6)], ["−", "Zoom out", () => zoom(plot, 1 / 1.6)], ["Whole map", "Show the whole map", () => zoom(plot, 0)],
+      ["Save as PNG", "Save the map as a PNG picture", () => canvas.toBlob((blob) => save(`${plot.id}.png`, "image/png", [blob]))],
+    ]) {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: text, title: label });
+      button.addEventListener("click", work);
+      tools.append(button);
+    }
+    plot.parentElement.append(tools);
+    return canvas;
+  }
+
+  // Zooms around a place in pixels; 0 shows the whole map.
+  function zoom(plot, factor, at = null) {
+    const { view, fromX, fromY, width, height } = transform(plot), to = Math.min(factor * view.zoom, 200);
+    if (factor === 0 || to <= 1) {
+      views.set(plot, { ...transform(plot), ...fitted(plot), zoom: 1, row: view.row });
+    } else {
+      const [px, py] = at ?? [width / 2, height / 2], [x, y] = [fromX(px), fromY(py)], ratio = view.zoom / to;
+      views.set(plot, { ...view, zoom: to, x: x + (view.x - x) * ratio, y: y + (view.y - y) * ratio });
+    }
+    draw(plot);
+  }
+
+  function nearest(plot, px, py) {
+    const { x, y } = points.places[index(plot)], { toX, toY } = transform(plot);
+    let found = null, least = NEAR;
+    points.rows.forEach((_, row) => {
+      const distance = Math.hypot(toX(x[row]) - px, toY(y[row]) - py);
+      if (distance < least) found = row, least = distance;
+    });
+    return found;
+  }
+
+  // The nearest row in the direction of an arrow key.
+  function towards(plot, row, key) {
+    const { x, y } = points.places[index(plot)], { toX, toY, width, height } = transform(plot);
+    const [fromX, fromY] = row === null ? [width / 2, height / 2] : [toX(x[row]), toY(y[row])];
+    const [dx, dy] = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+    let found = row, least = Infinity;
+    points.rows.forEach((_, other) => {
+      const [awayX, awayY] = [toX(x[other]) - fromX, toY(y[other]) - fromY];
+      const along = awayX * dx + awayY * dy, aside = Math.abs(awayX * dy) + Math.abs(awayY * dx);
+      if (other !== row && along > 0 && aside <= along && along + 2 * aside < least) found = other, least = along + 2 * aside;
+    });
+    return found;
+  }
+
+  // The lines on a row: its number and values, that of the colouring first.
+  function lines(row, k) {
+    const color = chosenColour(), line = (color, value) => `${color.title}: ${word(color, value)}`;
+    const first = color === null ? [] : [line(color, valuesOf(color, k)[row])];
+    const others = about.colors.filter((color) => color.column !== null).map((color) => line(color, points.colors[color.column].values[row]));
+    return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first, ...others.filter((other) => other !== first[0]).slice(0, MAX_VALUES)];
+  }
+
+  function point(plot, row) {
+    const label = byId("pointed");
+    label.hidden = row === null;
+    if (row === null) return;
+    const { toX, toY } = transform(plot), { x, y } = points.places[index(plot)], box = plot.getBoundingClientRect();
+    label.textContent = lines(row, index(plot)).join("\n");
+    label.style.left = `${Math.min(scrollX + box.left + toX(x[row]) + 14, document.documentElement.clientWidth - label.offsetWidth - 8)}px`;
+    label.style.top = `${scrollY + box.top + toY(y[row]) + 14}px`;
+  }
+
+  function listen(plot, canvas) {
+    let start = null;
+    const at = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    const change = (values) => views.set(plot, { ...transform(plot).view, ...values });
+    canvas.addEventListener("pointerdown", (event) => {
+      start = { at: at(event), view: transform(plot).view, moved: false };
+      if (lasso.ariaPressed === "true") change({ outline: [start.at] });
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const [px, py] = at(event);
+      if (!start) return point(plot, nearest(plot, px, py));
+      const [dx, dy] = [px - start.at[0], py - start.at[1]], outline = views.get(plot)?.outline;
+      start.moved ||= Math.hypot(dx, dy) > 4;
+      if (outline) {
+        outline.push([px, py]);
+      } else if (start.moved && start.view.zoom > 1) {
+        const { across, up } = fitted(plot);
+        change({ x: start.view.x - dx / (across * start.view.zoom), y: start.view.y + dy / (up * start.view.zoom) });
+      }
+      point(plot, null);
+      return draw(plot);
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      const outline = views.get(plot)?.outline;
+      if (outline) {
+        const rows = rowsWithin(plot, outline);
+        change({ outline: null });
+        pick(rows);
+      } else if (start && !start.moved) {
+        const row = nearest(plot, ...at(event));
+        if (row !== null) pick([row], { toggled: true });
+      }
+      start = null;
+      draw(plot);
+    });
+    canvas.addEventListener("pointerleave", () => point(plot, null));
+    canvas.addEventListener("dblclick", (event) => zoom(plot, 2, at(event)));
+    // The wheel alone scrolls the page.
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      zoom(plot, Math.exp(-event.deltaY / 300), at(event));
+    }, { passive: false });
+    plot.addEventListener("keydown", (event) => {
+      const row = views.get(plot)?.row ?? null;
+      if (event.key.startsWith("Arrow")) {
+        change({ row: towards(plot, row, event.key) });
+        const now = views.get(plot).row;
+        point(plot, now);
+        byId("map-status").textContent = now === null ? "" : lines(now, index(plot)).join(", ");
+        draw(plot);
+      } else if (event.key === "Enter" && row !== null) pick([row], { toggled: true });
+      else if (event.key === "+" || event.key === "=") zoom(plot, 1.6);
+      else if (event.key === "-") zoom(plot, 1 / 1.6);
+      else if (event.key === "0") zoom(plot, 0);
+      else return;
+      event.preventDefault();
+    });
+    plot.addEventListener("blur", () => { change({ row: null }); point(plot, null); draw(plot); });
+  }
+
+  // ---- rows that are picked: by a lasso, a point, a colour of the legend, or their numbers
 
   const box = byId("picked");
   const numbers = document.querySelector("#pick input");
 
-  // The rows within a lasso around a picture.
-  function rowsWithin(plot, { lassoPoints }) {
-    const { x, y } = points.places[map(plot)];
-    if (!lassoPoints) return [];
-    const { x: across, y: up } = lassoPoints, n = across.length;
+  function rowsWithin(plot, outline) {
+    const { x, y } = points.places[index(plot)], { toX, toY } = transform(plot), n = outline.length;
     const isWithin = (row) => {
+      const [px, py] = [toX(x[row]), toY(y[row])];
       let within = false;
       for (let i = 0, before = n - 1; i < n; before = i++) {
-        if (up[i] > y[row] !== up[before] > y[row]
-          && x[row] < (across[before] - across[i]) * (y[row] - up[i]) / (up[before] - up[i]) + across[i]) within = !within;
+        const [[x1, y1], [x2, y2]] = [outline[i], outline[before]];
+        if (y1 > py !== y2 > py && px < ((x2 - x1) * (py - y1)) / (y2 - y1) + x1) within = !within;
       }
       return within;
     };
-    return points.rows.map((_, row) => row).filter(isWithin);
+    return everything().filter(isWithin);
   }
 
-  // The hover text of the row under the pointer, for maps drawn on a canvas.
-  function point(plot, event) {
-    const label = byId("pointed"), { xaxis, yaxis } = plot._fullLayout, box = plot.getBoundingClientRect();
-    const [left, top] = [event.clientX - box.left - xaxis._offset, event.clientY - box.top - yaxis._offset];
-    const { x, y } = points.places[map(plot)];
-    const away = (row) => Math.hypot(xaxis.d2p(x[row]) - left, yaxis.d2p(y[row]) - top);
-    let nearest = null, least = NEAR;
-    points.rows.forEach((_, row) => { const distance = away(row); if (distance < least) nearest = row, least = distance; });
-    label.hidden = nearest === null;
-    if (nearest === null) return;
-    // Undo the escaping for plotly: this is plain text.
-    const words = text(nearest, chosenColour(), map(plot)).replaceAll("<br>", "\n").replace(/<\/?b>/g, "");
-    label.textContent = new DOMParser().parseFromString(words, "text/html").documentElement.textContent;
-    label.style.left = `${Math.min(event.pageX + 14, document.documentElement.clientWidth - label.offsetWidth - 8)}px`;
-    label.style.top = `${event.pageY + 14}px`;
-  }
-
-  const rowsAt = (plot, points) => points.filter(({ curveNumber }) => curveNumber < rowsOf.get(plot).length)
-    .map(({ curveNumber, pointIndex }) => rowsOf.get(plot)[curveNumber][pointIndex]);
-
-  function pick(rows, plot = null) {
-    picked = rows.length ? new Set(rows) : null;
-    if (plot) numbers.value = "", byId("pick-status").textContent = "";
-    for (const other of [...drawn].filter((plot) => plot.dataset.painter === "points")) {
-      if (isPicture()) draw(other);
-      const each = rowsOf.get(other) ?? [];
-      if (each.length) Plotly.restyle(other, { selectedpoints: each.map((rows) => (picked ? placesIn(rows) : null)) }, each.map((_, k) => k));
-      // Only the map with the lasso keeps its outline.
-      if (other !== plot && other.layout.selections?.length) Plotly.relayout(other, { selections: [] });
-    }
+  function pick(rows, { byNumbers = false, toggled = false } = {}) {
+    const again = toggled && picked?.size === rows.length && rows.every((row) => picked.has(row));
+    picked = rows.length && !again ? new Set(rows) : null;
+    if (!byNumbers) numbers.value = "", byId("pick-status").textContent = "";
+    redraw();
     showPicked();
   }
 
   function showPicked() {
     box.hidden = picked === null;
     if (picked === null) return;
-    const n = points.rows.length;
-    box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows are picked, on every map.`;
-    const body = box.querySelector("tbody"), rows = [...picked];
-    body.replaceChildren(...about.colors.filter((color) => color.column !== null).map((color) => {
+    const n = points.rows.length, rows = [...picked];
+    box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows ${picked.size === 1 ? "is" : "are"} picked, on every map.`;
+    box.querySelector("tbody").replaceChildren(...about.colors.filter((color) => color.column !== null).map((color) => {
       const { values } = points.colors[color.column];
       const line = document.createElement("tr"), name = document.createElement("th");
       name.scope = "row", name.className = "name", name.textContent = color.option;
@@ -316,7 +436,7 @@ if (byId("maps")) {
     const counts = new Map();
     values.forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
     const [level, n] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
-    return `${color.plain[level]} (${Math.round(100 * n / values.length)}%)`;
+    return `${color.levels[level]} (${Math.round((100 * n) / values.length)}%)`;
   }
 
   // Picks rows by their numbers in the table, such as "3, 10-20", and reports numbers that are not shown.
@@ -325,28 +445,32 @@ if (byId("maps")) {
     const within = (row) => ranges.some(([first, last = first]) => first <= row + 1 && row + 1 <= last);
     const found = points.rows.flatMap((row, at) => (within(row) ? [at] : []));
     const n = ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0);
+    pick(found, { byNumbers: true });
     byId("pick-status").textContent = !text.trim() ? "" : !found.length ? "No shown row has such a number."
       : found.length < n ? "Not all of these rows are shown." : "";
-    pick(found);
   }
 
-  if (about.maps.some(({ drawn }) => drawn)) {
-    const redraw = (chosen, work = draw) => [...drawn].filter((plot) => plot.dataset.painter === "points" && chosen(plot))
-      .forEach((plot) => setTimeout(() => work(plot)));
+  const visible = new Set();
+  const redraw = () => visible.forEach(draw);
+
+  if (about.maps.some((map) => map)) {
+    readTheme();
     byId("choices").hidden = false;
-    all(".plot[data-painter=points]").forEach((plot) => {
-      plot.addEventListener("pointermove", (event) => { if (points && isPicture() && drawn.has(plot)) point(plot, event); });
-      plot.addEventListener("pointerleave", () => { byId("pointed").hidden = true; });
-    });
-    lasso.addEventListener("click", () => {
-      const dragmode = lasso.ariaPressed === "true" ? false : "lasso";
-      lasso.ariaPressed = String(dragmode !== false);
-      redraw(() => true, (plot) => Plotly.relayout(plot, { dragmode }));
-    });
-    colours?.addEventListener("change", () => redraw(() => true));
-    arrows?.addEventListener("change", () => redraw((plot) => spec(plot).arrows.length));
+    const near = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+      if (!isIntersecting) return visible.delete(target);
+      visible.add(target);
+      return ready().then(() => { draw(target); if (!legend.children.length) drawLegend(); });
+    }), { rootMargin: "400px" });
+    const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => { if (visible.has(target)) draw(target); }));
+    plots.forEach((plot) => { near.observe(plot); resized.observe(plot); });
+    // Loaded when idle, so that a choice acts at once.
+    addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(() => ready().then(drawLegend)));
+    dark.addEventListener("change", () => { readTheme(); if (points) drawLegend(), redraw(); });
+    lasso.addEventListener("click", () => { lasso.ariaPressed = String(lasso.ariaPressed !== "true"); plots.forEach((plot) => plot.classList.toggle("lassoed", lasso.ariaPressed === "true")); });
+    colours?.addEventListener("change", () => ready().then(() => { drawLegend(); redraw(); }));
+    arrows?.addEventListener("change", redraw);
     numbers.addEventListener("change", () => ready().then(() => ask(numbers.value)));
-    byId("picked-clear").addEventListener("click", () => { numbers.value = ""; pick([]); });
+    byId("picked-clear").addEventListener("click", () => pick([]));
     byId("picked-save").addEventListener("click", () => result().then((numbers) => save("picked-rows.csv", "text/csv", [csv(coordinates(numbers, [...picked].sort((a, b) => a - b)))])));
   }
 }

@@ -1,7 +1,6 @@
 const byId = (id) => document.getElementById(id);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const json = (id) => JSON.parse(byId(id).textContent);
-const themes = json("themes");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
 const formatNumber = (value) =>
@@ -18,18 +17,6 @@ async function unpacked(id, type) {
   const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Blob([await new Response(stream).arrayBuffer()], { type });
-}
-
-let library = null;
-function withPlotly() {
-  library ??= unpacked("plotly", "text/javascript").then((blob) => new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = URL.createObjectURL(blob);
-    script.onload = () => { URL.revokeObjectURL(script.src); resolve(); };
-    script.onerror = reject;
-    document.head.append(script);
-  }));
-  return library;
 }
 
 // The numbers of the report, unpacked once.
