@@ -52,9 +52,9 @@ pytestmark = [
 ]
 
 
-def study(*data, assess=False, **more):
-    """A study that searches once; what repeats the search a hundred times has tests of its own."""
-    return tamiz.study(*data, assess=assess, **more)
+def study(*data, assess=False, map_columns="all", **more):
+    """A study that searches once, with maps of all columns; what repeats the search a hundred times has tests of its own."""
+    return tamiz.study(*data, assess=assess, map_columns=map_columns, **more)
 
 
 @pytest.fixture(scope="module")
@@ -560,7 +560,7 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(table, tmp_path):
     ],
 )
 def test_control_c_keeps_the_finished_steps_with_a_note(table, monkeypatch, where, held, sentence):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(where, interrupted)

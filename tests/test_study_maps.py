@@ -15,6 +15,7 @@ from tamiz import open_table
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
 from tamiz._study.maps import list_map_methods
 from tamiz.cli.study import study as study_command
+from tamiz.exceptions import DataError
 from tamiz.graphs import Binary, KNearest
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
@@ -36,9 +37,9 @@ README = Path(__file__).parent.parent / "README.md"
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
 
-def study(*data, **more):
-    """A study that searches once."""
-    return tamiz.study(*data, assess=False, **more)
+def study(*data, map_columns="all", **more):
+    """A study that searches once, with maps of all columns."""
+    return tamiz.study(*data, assess=False, map_columns=map_columns, **more)
 
 
 def test_the_default_maps_are_those_that_the_documentation_names():
@@ -318,6 +319,80 @@ def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(table, n
 def test_distances_that_are_given_are_no_table(table):
     with pytest.raises(ValueError, match=r"dissimilarity must be one of 'seuclidean', .*, got 'precomputed'"):
         study(table, dissimilarity="precomputed")
+
+
+@pytest.fixture(scope="module")
+def by_numbers():
+    """A study of the penguins with its default maps, and their columns of more than twelve numbers."""
+    frame = pd.read_csv(str(PENGUINS))
+    numeric = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    return frame, numeric, tamiz.study(frame, "species", assess=False).to_dict()
+
+
+def test_default_maps_their_graph_and_their_quality_use_the_numeric_columns(by_numbers):
+    frame, numeric, found = by_numbers
+    # The year has three values: as a number it makes three stripes.
+    assert found["map_columns"] == numeric
+    alone = tamiz.study(frame[[*numeric, "species"]], "species", assess=False).to_dict()
+    assert alone["map_columns"] is None
+    for with_others, without in zip(found["maps"], alone["maps"], strict=True):
+        for part in ("points", "spectrum", "loadings"):
+            assert with_others[part] == without[part]
+    for part in ("graph", "quality"):
+        assert found[part] == alone[part]
+    clusters = [[one for one in result["colors"] if one["role"] == "cluster"] for result in (found, alone)]
+    assert clusters[0] == clusters[1]
+
+
+def test_columns_that_the_maps_do_not_use_explain_them_and_colour_them(by_numbers):
+    _, numeric, found = by_numbers
+    for drawn in found["maps"]:
+        assert set(drawn["explanation"]["columns"]) == {*numeric, "island", "sex", "year"}
+        assert drawn["clusters"]["n_columns"] == 7
+    assert {"island", "sex", "year"} < {color["name"] for color in found["colors"]}
+    # All columns are ranked, on the graph of the numeric ones too.
+    assert found["ranking"]["columns"] == [*numeric[:0], "island", *numeric, "sex", "year"]
+    assert None not in found["ranking"]["scores"]["laplacian_score"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept", "used"),
+    [
+        # Two numbers are too few.
+        (["island", "bill_length_mm", "bill_depth_mm"], {}, None),
+        (["island", "bill_length_mm", "bill_depth_mm", "body_mass_g"], {"map_columns": "all"}, None),
+        (["island", "bill_length_mm", "bill_depth_mm", "body_mass_g"], {"dissimilarity": "gower"}, None),
+        (["bill_length_mm", "bill_depth_mm", "body_mass_g"], {}, None),
+        (["island", "sex", "body_mass_g"], {"map_columns": ["sex", "island"]}, ["island", "sex"]),
+        (["island", "sex"], {"map_columns": ["sex", "island"]}, None),
+    ],
+)
+def test_all_columns_are_used_where_numbers_are_few_and_others_where_they_are_named(columns, kept, used):
+    frame = pd.read_csv(str(PENGUINS))[columns]
+    found = tamiz.study(frame, assess=False, relevances=[], maps=["mds"], **kept).to_dict()
+    assert found["map_columns"] == used
+    expected = MDS(dissimilarity=kept.get("dissimilarity", "seuclidean")).fit(frame if used is None else frame[used])
+    assert found["maps"][0]["points"] == expected.embedding_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("map_columns", "error", "sentence"),
+    [
+        (
+            ["bill_lenght_mm"],
+            DataError,
+            r"names bill_lenght_mm, which is no column of the table \(did you mean 'bill_length_mm'\?\)",
+        ),
+        (["island", "id"], DataError, "names id, which is excluded: "),
+        ([], ValueError, "must name at least one column"),
+        ("numbers", ValueError, "map_columns must be one of 'numeric', 'all', got 'numbers'"),
+    ],
+)
+def test_columns_that_a_map_cannot_use_are_reported(map_columns, error, sentence):
+    frame = pd.read_csv(str(PENGUINS)).drop(columns="species")
+    frame["id"] = [f"p{k}" for k in range(len(frame))]
+    with pytest.raises(error, match=sentence):
+        tamiz.study(frame, map_columns=map_columns)
 
 
 class Flat(PCA):

@@ -644,6 +644,7 @@ def _build(
         "noise_experiment": sample_model_effect.noise_experiment(names[0], len(names)),
         "assessment": assessment(subset, names),
         "maps": maps,
+        "map_columns": None,
         # Maps of many rows are slow to judge by whole matrices.
         "quality": _quality(x, y, maps) if len(x) <= 200 else None,
         "colors": [

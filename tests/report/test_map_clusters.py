@@ -61,3 +61,18 @@ def test_of_many_clusters_the_largest_are_listed_and_numbered_on_the_map(cluster
 def test_a_table_without_columns_has_no_lines() -> None:
     assert collect_clusters(None) is None
     assert cluster_centers(from_json(MapRecord, sample.wine()["maps"][0] | {"clusters": None})) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "imputed"),
+    [("missing", None, True), ("missing", ["ash"], True), ("missing", ["alcohol"], False), ("above", None, False)],
+)
+def test_a_cluster_of_missing_values_that_the_map_imputed_is_named_as_such(
+    kind: str, columns: list[str] | None, imputed: bool, clusters: dict[str, Any]
+) -> None:
+    rule = clusters["rules"][0]
+    rule["conditions"] = [{**rule["conditions"][0], "column": "ash", "kind": kind, "text": "ash is missing"}]
+    shown = collect_clusters(from_json(MapClustersRecord, clusters), columns)
+    assert shown is not None
+    assert shown["rules"][0]["conditions"] == ["ash is missing (imputed)" if imputed else "ash is missing"]
+    assert ("--dissimilarity gower" in shown["note"]) == imputed

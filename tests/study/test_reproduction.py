@@ -70,6 +70,8 @@ STUDIES = {
         "stop": Evaluations(50) | Patience(4) | MinGain(1e-7) | TargetMerit(3), "max_seconds": 1000.5,
     },
     "maps": {**BY_CLASS, "maps": ["pca", "mds:ordinal"], "dissimilarity": "gower", "map_rows": 60},
+    "columns of maps": {**BY_CLASS, "maps": ["pca"], "map_columns": ["rooms", 'say "a, b"']},
+    "all columns on maps": {**BY_CLASS, "maps": ["pca"], "map_columns": "all"},
     "a graph": {**BY_CLASS, "graph": KNearest(7, metric="seuclidean", weight=HeatKernel(2.5)), "maps": ["laplacian_eigenmaps"]},
     "a graph of classes": {**BY_CLASS, "graph": SameClass(), "maps": ["pca"]},
     "a radius": {**BY_CLASS, "graph": Radius(2.5, **USUAL), "maps": ["pca"]},

@@ -226,6 +226,11 @@ def _maps(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     return {"reduce": [find_map_method(part).name for part in value]}
 
 
+def _map_columns(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name, arguments
+    return {"map-columns": value if isinstance(value, str) else ",".join(map(_quote_column_name, value))}
+
+
 def _graph(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name, arguments
     entry = _registry_entry(graphs, value)
@@ -284,6 +289,7 @@ _CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "merit": _merit,
     "search": _search,
     "maps": _maps,
+    "map_columns": _map_columns,
     "graph": _graph,
     "n_features": _size,
     "stop": _stop,

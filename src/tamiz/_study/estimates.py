@@ -42,6 +42,7 @@ def estimate_steps(
     assessed: bool = True,
     asked: bool = True,
     semi_synthetic: int = 0,
+    map_schema: Schema | None = None,
 ) -> dict[str, StepEstimate]:
     """Return the estimate of every step of a study, by its name.
 
@@ -62,6 +63,8 @@ def estimate_steps(
         Whether the search was asked for. If not, there is none where selections are compared.
     semi_synthetic : int, default=0
         The number of semi-synthetic targets.
+    map_schema : Schema or None, default=None
+        The columns of the graph and the maps; None is all.
 
     Notes
     -----
@@ -69,26 +72,28 @@ def estimate_steps(
     `benchmarks/study_curves.py` plots them beside measurements. Steps that use both cores need up to twice the seconds of CPU time.
     """
     n, used, seen = schema.n_rows, len(schema.used), schema.n_coordinates
+    mapped = schema if map_schema is None else map_schema
+    on_maps = mapped.n_coordinates
     values, some = n * used, min(n * used, 4_000_000)
     compared = max_compared_columns(used, budget)
     n_compared = n_compared_rows(compared, n, budget)
-    joined, drawn = max_graph_rows(schema, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
+    joined, drawn = max_graph_rows(mapped, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
     resampled = bootstrap_cost(schema, budget)
     refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
     ranked_again = 1.9e-6 * resampled + 0.02 * used * bool(resampled) + 6.5e-9 * refitted
     compared_seconds = 0.005 + 6e-8 * compared * n_compared + 0.75e-9 * compared**2 * n_compared
-    fitted = 0.1 + 2.5e-4 * joined + 3e-8 * joined * seen + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * seen
-    evaluated = 0.1 + 3.5e-7 * drawn**2 + 8e-7 * drawn * seen
+    fitted = 0.1 + 2.5e-4 * joined + 3e-8 * joined * on_maps + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * on_maps
+    evaluated = 0.1 + 3.5e-7 * drawn**2 + 8e-7 * drawn * on_maps
     found: dict[str, tuple[float, float, int]] = {
         "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
-        "graph": (0.05 + 1.25 * graph_seconds(joined, seen), 20 * joined * seen + 1500 * joined, joined),
+        "graph": (0.05 + 1.25 * graph_seconds(joined, on_maps), 20 * joined * on_maps + 1500 * joined, joined),
         "ranking": (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
         "associations": (0.05 + 2.5e-6 * min(values, 1_000_000) * (used <= 500), 16 * some, n),
         "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
         "redundancy": (compared_seconds, 80 * compared**2 + 48 * compared * n_compared, n_compared),
-        "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(seen, 1000), joined),
-        "quality": (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * seen, drawn),
-        "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * seen, 24 * drawn * seen, drawn),
+        "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(on_maps, 1000), joined),
+        "quality": (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * on_maps, drawn),
+        "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * on_maps, 24 * drawn * on_maps, drawn),
     }
     if searched is not None:
         search = search_seconds(*searched, schema, n)

@@ -25,8 +25,8 @@ from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, 
 from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.table.base import Table
-from tamiz.table.schema import Schema
-from tamiz.table.views import RowNumbers, select_rows
+from tamiz.table.schema import MAP_REASON, Schema
+from tamiz.table.views import RowNumbers, select_columns, select_rows
 
 GraphMethod = TypeVar("GraphMethod", bound=BaseEstimator)
 
@@ -55,6 +55,8 @@ class RowGraph:
         The rows of the graph: the table, or a sample of it.
     sample : ndarray of shape (n_joined,) or None
         The row numbers of the sample in the table; None if the graph has all rows.
+    map_columns : list of int or None
+        The columns that the graph and the maps use; None is all.
     """
 
     table: Table
@@ -63,6 +65,7 @@ class RowGraph:
     connected_graph: Graph | None = None
     graph_table: Table | None = None
     sample: RowNumbers | None = None
+    map_columns: list[int] | None = None
 
     def with_graph(self, method: GraphMethod) -> GraphMethod:
         """Return a clone with `graph` set to this graph if the method needs one; any other method unchanged."""
@@ -80,11 +83,20 @@ class RowGraph:
         uses_graph = graph is not None and (graph is self.graph or graph is self.connected_graph)
         return self.graph_table if uses_graph and self.graph_table is not None else self.table
 
+    def with_map_columns(self, table: Table) -> Table:
+        """Return some rows with the columns of the maps only."""
+        return restrict_to_map_columns(table, self.map_columns)
+
     def row_positions(self, rows: RowNumbers, table: Table) -> RowNumbers:
         """Return the positions of some rows of the table in a table that `source_for` returned."""
         if self.sample is None or table is self.table:
             return rows
         return np.searchsorted(self.sample, rows)
+
+
+def restrict_to_map_columns(table: Table, columns: list[int] | None) -> Table:
+    """Return a table with some columns only; None is all."""
+    return table if columns is None else select_columns(table, columns, MAP_REASON)
 
 
 def needs_graph(method: BaseEstimator) -> bool:
@@ -139,6 +151,7 @@ def build_row_graph(
     budget: Budget = DEFAULT_BUDGET,
     *,
     connect: bool = True,
+    columns: list[int] | None = None,
 ) -> RowGraph:
     """Build the graph of a study.
 
@@ -154,13 +167,16 @@ def build_row_graph(
     budget : Budget
     connect : bool, default=True
         Whether some map needs a connected graph.
+    columns : list of int or None, default=None
+        The columns that distances are measured in; None is all.
     """
-    sample = _draw_graph_rows(table.schema, shown_rows, rng, budget) if requested is None else None
+    seen = restrict_to_map_columns(table, columns).schema
+    sample = _draw_graph_rows(seen, shown_rows, rng, budget) if requested is None else None
     joined = table if sample is None else select_rows(table, sample)
     builder = study_graph_builder(joined.schema.n_rows) if requested is None else requested
-    graph = builder.build_quietly(joined, fill_missing=True)
+    graph = builder.build_quietly(restrict_to_map_columns(joined, columns), fill_missing=True)
     connected = _connect_components(graph, joined.row_numbers) if connect else None
-    return RowGraph(table, builder, graph, connected, joined, sample)
+    return RowGraph(table, builder, graph, connected, joined, sample, columns)
 
 
 def _draw_graph_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ from tamiz.exceptions import DataError
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Entry, suggestion
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, quote_name, warn_user
+from tamiz.runtime.validation import check_choice
 from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _MIN_FITTED_ROWS = 200
 # Of a map of more coordinates of all rows, a study computes those of a sample.
 _MAX_EMBEDDED_VALUES = 2**25
+# With fewer numeric columns the maps show all columns. A number of so few distinct values is a category on a map: it makes stripes.
+_MIN_NUMERIC, _MAX_CODES = 3, 12
 # Dissimilarities that a study can compute from the columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
@@ -164,6 +167,47 @@ def _number_duplicate_maps(request: MapRequest, ids: list[str], index: int) -> M
     return MapRequest(
         f"{request.id}_{number}", repr(request.reducer), request.reducer, request.explicit, request.is_user_reducer
     )
+
+
+def choose_map_columns(
+    map_columns: str | Sequence[str], schema: Schema, dissimilarity: str, n_distinct: Mapping[str, int | None]
+) -> list[int] | None:
+    """Return the numbers of the columns that the maps use; None is all.
+
+    Parameters
+    ----------
+    map_columns : {"numeric", "all"} or list of str
+        As in `study`.
+    schema : Schema
+    dissimilarity : str
+        Gower's compares mixed columns, so with it "numeric" is all.
+    n_distinct : dict of str to int or None
+        The number of distinct values of each column, where it is known.
+
+    Raises
+    ------
+    DataError
+        If a name is not that of a used column.
+    """
+    if isinstance(map_columns, str):
+        check_choice("map_columns", map_columns, ("numeric", "all"))
+        numeric = [j for j in schema.numeric if (n_distinct.get(schema.names[j]) or _MAX_CODES + 1) > _MAX_CODES]
+        by_numbers = map_columns == "numeric" and dissimilarity != "gower" and len(numeric) >= _MIN_NUMERIC
+        return numeric if by_numbers and len(numeric) < len(schema.used) else None
+    used = {schema.names[j]: j for j in schema.used.tolist()}
+    for name in map_columns:
+        if name in used:
+            continue
+        excluded = next((one for one in schema.columns if one.name == name), None)
+        if excluded is not None:
+            raise DataError(f"map_columns names {quote_name(name)}, which is excluded: {excluded.exclusion_reason}.")
+        raise DataError(
+            f"map_columns names {quote_name(name)}, which is no column of the table{suggestion(name, used)}."
+        )
+    found = sorted({used[name] for name in map_columns})
+    if not found:
+        raise ValueError('map_columns must name at least one column; pass "all" for all of them.')
+    return found if len(found) < len(used) else None
 
 
 @dataclass(frozen=True)

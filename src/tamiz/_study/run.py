@@ -215,7 +215,10 @@ class StudyRun:
             shown = self.row_graph.row_positions(self.rows, table)
             try:
                 builder = self.row_graph.builder if needs_graph(one.reducer) else None
-                mapped = fit_map(reducer, table, shown, max_rows, self.seed, self.budget, builder)
+                seen = self.row_graph.with_map_columns(table)
+                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.budget, builder)
+                # All columns explain the map.
+                mapped = replace(mapped, table=table)
                 name = Named(id=one.id, label=one.label)
                 fitted_maps.append((mapped, describe_map(mapped, name, shown if self.points else None, self.seed)))
             except (DataError, MemoryError) as error:
@@ -229,7 +232,8 @@ class StudyRun:
             (described.label, mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.table))[:, :2])
             for mapped, described in fitted_maps
         ]
-        return describe_quality(self.table, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
+        seen = self.row_graph.with_map_columns(self.table)
+        return describe_quality(seen, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
     def evaluate(
         self, selector: SubsetSelector, subset: SubsetRecord | None, *, fallback: bool, requested: bool
@@ -434,8 +438,9 @@ class StudyRun:
     def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
         """Return the columns and the clusters that the maps can be coloured by."""
         colors = describe_colors(self.table, self.rows, ranking)
+        seen = self.row_graph.with_map_columns(self.table)
         clusters = self.steps.run_optional(
-            "clusters", lambda: describe_clusters(self.table, self.rows, self.seed), "clusters of the rows"
+            "clusters", lambda: describe_clusters(seen, self.rows, self.seed), "clusters of the rows"
         )
         return (*colors, *(() if clusters is None else (clusters,)))
 

@@ -17,9 +17,9 @@ from tamiz import __version__
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.fold_design import FoldDesign, choose_fold_design
-from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph
+from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph, restrict_to_map_columns
 from tamiz._study.leakage import exclude_leaks, leakage_warnings
-from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, resolve_maps
+from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, choose_map_columns, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
 from tamiz._study.models import column_options
 from tamiz._study.ranking import choose_ranking_criteria
@@ -86,6 +86,7 @@ def study(
     search: Search | None = None,
     maps: Sequence[Reducer | str] | None = None,
     map_rows: int | None = None,
+    map_columns: str | Sequence[str] = "numeric",
     dissimilarity: str = "seuclidean",
     graph: GraphBuilder | Graph | None = None,
     missing: MissingRule = "distribute",
@@ -122,6 +123,10 @@ def study(
     map_rows : int, default=None
         The most rows that a map of quadratic cost, such as MDS, is fitted on. A longer table is sampled, and the other rows that
         are shown are mapped by `transform`. None is 2,000, and 1,000 for ordinal MDS.
+    map_columns : {"numeric", "all"} or list of str, default="numeric"
+        The columns that the graph, the maps, their quality and the clusters of rows use, by name. "numeric" is the numeric columns
+        of more than 12 distinct values where there are three or more, and else all, as with Gower's dissimilarity. The others are
+        colours and explain the maps. With categories among the columns, a map often shows an island for each combination of levels.
     dissimilarity : {"seuclidean", "euclidean", "cityblock", "cosine", "gower"}, default="seuclidean"
         The dissimilarity of rows, for named maps that preserve distances and for the quality of all maps. "seuclidean" is the
         Euclidean distance of standardised columns; "gower" compares mixed columns, with missing values, one by one.
@@ -234,7 +239,10 @@ def study(
             ),
         )
         table, exclusion, schema = prepared.record, prepared.exclusion, prepared.table.schema
-        wanted = resolve_maps(maps, schema, dissimilarity, most_fitted)
+        n_distinct = {column.name: column.n_distinct for column in table.columns}
+        columns = choose_map_columns(map_columns, schema, dissimilarity, n_distinct)
+        map_schema = restrict_to_map_columns(prepared.table, columns).schema
+        wanted = resolve_maps(maps, map_schema, dissimilarity, most_fitted)
         warn_user(single_value_notes(schema, missing))
         run.estimates = estimate_steps(
             schema,
@@ -246,8 +254,9 @@ def study(
             assessed=assess is not False,
             asked=asked,
             semi_synthetic=semi_synthetic,
+            map_schema=map_schema,
         )
-        row_graph = _build_graph(run, prepared.table, graph, relevances, wanted, rows, rng)
+        row_graph = _build_graph(run, prepared.table, graph, relevances, wanted, rows, rng, columns)
         seed = int(rng.integers(2**63))
         # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
         search_seed = random_state if isinstance(random_state, int) else seed
@@ -319,6 +328,7 @@ def study(
             noise_experiment=evaluated.noise_experiment,
             assessment=evaluated.assessment,
             maps=fitted_maps,
+            map_columns=None if columns is None else tuple(schema.names[j] for j in columns),
             quality=quality,
             colors=colors,
             reproduction=describe_reproduction(
@@ -429,25 +439,26 @@ def _build_graph(
     maps: Sequence[MapRequest],
     shown_rows: RowNumbers,
     rng: np.random.Generator,
+    columns: list[int] | None,
 ) -> RowGraph:
     """Return the graph of the rows; without one if nothing needs it, or, with a warning, if a default one cannot be built."""
     methods = [*(relevances or ()), *(one.reducer for one in maps)]
     if relevances is not None and requested is None and not any(map(needs_graph, methods)):
-        return RowGraph(table)
+        return RowGraph(table, map_columns=columns)
     asked = [*(relevances or ()), *(one.reducer for one in maps if one.explicit)]
 
     def build() -> RowGraph | None:
         try:
             # The record of the graph describes its components, which most tables have several of.
             with mute_codes(["TZ401"]):
-                return build_row_graph(table, requested, shown_rows, rng, run.budget)
+                return build_row_graph(table, requested, shown_rows, rng, run.budget, columns=columns)
         except (DataError, MemoryError) as error:
             if requested is not None or any(map(needs_graph, asked)):
                 raise
             warn("TZ503", f"The graph of the rows is left out: {error}")
             return None
 
-    return run.run_optional("graph", build, "the graph of the rows") or RowGraph(table)
+    return run.run_optional("graph", build, "the graph of the rows") or RowGraph(table, map_columns=columns)
 
 
 def _versions() -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""`--reduce`, `--map-rows` and `--dissimilarity`: the maps, kept as plain values until a command runs."""
+"""`--reduce`, `--map-rows`, `--map-columns` and `--dissimilarity`: the maps, kept as plain values until a command runs."""
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,21 @@ map_rows_option = click.option(
 )
 
 
+class MapColumns(click.ParamType):  # type: ignore[type-arg]
+    """The columns of the maps: "numeric", "all", or names separated by commas."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | list[str]:
+        """Return the word, or the names."""
+        if isinstance(value, list) or value in ("numeric", "all"):
+            return value
+        names = next(csv.reader([value], skipinitialspace=True), [])
+        if not names or not all(names):
+            self.fail(f"{value!r} is neither numeric nor all nor names of columns, such as a,b.", param, ctx)
+        return names
+
+
 class MapName(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.1
     """A map by the name of its method and, after a colon, the variant: "mds:ordinal"."""
 
@@ -40,7 +56,7 @@ class MapName(click.ParamType):  # type: ignore[type-arg]  # not generic in clic
 
 
 def map_options(command: Command) -> Command:
-    """Add `--reduce`, `--dissimilarity` and `--map-rows`."""
+    """Add `--reduce`, `--dissimilarity`, `--map-rows` and `--map-columns`."""
     for decorate in reversed(
         [
             click.option(
@@ -61,6 +77,15 @@ def map_options(command: Command) -> Command:
                 help=f"Distances between rows, for MDS and for the quality of every map: {dissimilarities.names}.",
             ),
             map_rows_option,
+            click.option(
+                "--map-columns",
+                type=MapColumns(),
+                metavar="numeric|all|NAMES",
+                default="numeric",
+                show_default=True,
+                help="The columns that the graph and the maps use: numeric ones where there are three or more, all, or names "
+                "separated by commas. The others are colours.",
+            ),
         ]
     ):
         command = decorate(command)

@@ -163,6 +163,7 @@ def study(
         of_table["weights"] = shared_options["weights"]
         if dry_run:
             from tamiz import open_table
+            from tamiz._study.maps import choose_map_columns
             from tamiz.runtime import parallel
             from tamiz.table import split_dates
 
@@ -175,6 +176,7 @@ def study(
                     seed,
                     n_points,
                     named or (),
+                    choose_map_columns(shared_options["map_columns"], opened.schema, dissimilarity.name, {}),
                     sample_graph=graph is None,
                     assessed=shared_options["assess"] is not False,
                     semi_synthetic=shared_options["semi_synthetic"],
@@ -259,6 +261,7 @@ def _show_study_plan(
     seed: int,
     n_points: int | None,
     maps: Sequence[str] | None,
+    map_columns: list[int] | None,
     *,
     sample_graph: bool,
     assessed: bool,
@@ -267,6 +270,7 @@ def _show_study_plan(
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
     from tamiz._study.estimates import estimate_steps
+    from tamiz._study.graph import restrict_to_map_columns
     from tamiz._study.maps import list_map_methods
     from tamiz._study.sampling import MAX_POINTS
     from tamiz._study.study import asks_for_subset
@@ -292,6 +296,7 @@ def _show_study_plan(
         assessed=assessed,
         asked=asked,
         semi_synthetic=semi_synthetic,
+        map_schema=restrict_to_map_columns(table, map_columns).schema,
     )
     total = sum(step.seconds for step in steps.values())
     lines = [

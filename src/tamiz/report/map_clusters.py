@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from tamiz.report.text import count_with_noun, format_count, format_percent, shorten
 
 if TYPE_CHECKING:
-    from tamiz.report.records.maps import ClusterRuleRecord, MapClustersRecord, MapRecord
+    from collections.abc import Collection
+
+    from tamiz.report.records.maps import ClusterRuleRecord, MapClustersRecord, MapRecord, RuleConditionRecord
 
 _CLUSTERS_SHOWN = 12
 _CONDITION_WIDTH = 80
@@ -16,12 +18,16 @@ _CONDITION_WIDTH = 80
 _MIN_SHARE, _MIN_COVERAGE = 0.05, 0.8
 
 
-def collect_clusters(clusters: MapClustersRecord | None) -> dict[str, Any] | None:
+def collect_clusters(
+    clusters: MapClustersRecord | None, columns: Collection[str] | None = None
+) -> dict[str, Any] | None:
     """Return a line for each cluster of a map, and notes on the rows and columns that were used.
 
     Parameters
     ----------
     clusters : MapClustersRecord or None
+    columns : list of str or None, default=None
+        The columns of the map; None is all.
 
     Returns
     -------
@@ -44,13 +50,17 @@ def collect_clusters(clusters: MapClustersRecord | None) -> dict[str, Any] | Non
         "were considered."
         if rules and clusters.n_considered < clusters.n_columns
         else "",
+        "Rows with imputed values may be alike only because these are equal; Gower's dissimilarity (--dissimilarity gower) "
+        "compares two rows in the columns in which both have a value."
+        if any(_imputed(condition, columns) for one in shown for condition in one.conditions)
+        else "",
     ]
     return {
         "rules": [
             {
                 "name": f"Cluster {k}",
                 "is_clear": one.n_rows >= _MIN_SHARE * n and (one.coverage or 0.0) >= _MIN_COVERAGE,
-                **_describe_rule(one),
+                **_describe_rule(one, columns),
             }
             for k, one in enumerate(shown, start=1)
         ],
@@ -65,14 +75,22 @@ def cluster_centers(fitted_map: MapRecord) -> list[tuple[float, ...]]:
     return [one.center for one in fitted_map.clusters.rules[:_CLUSTERS_SHOWN]]
 
 
-def _describe_rule(rule: ClusterRuleRecord) -> dict[str, Any]:
+def _imputed(condition: RuleConditionRecord, columns: Collection[str] | None) -> bool:
+    """Whether rows fulfil a condition because their value is missing, and the map used an imputed one."""
+    return condition.kind == "missing" and (columns is None or condition.column in columns)
+
+
+def _describe_rule(rule: ClusterRuleRecord, columns: Collection[str] | None) -> dict[str, Any]:
     size = count_with_noun(rule.n_rows, "row")
     if rule.precision is None or rule.coverage is None:
         return {"size": size, "conditions": [], "shares": "", "measured": ""}
     of_cluster, of_rule = format_percent(rule.coverage), format_percent(rule.precision)
     return {
         "size": size,
-        "conditions": [shorten(one.text, _CONDITION_WIDTH) for one in rule.conditions],
+        "conditions": [
+            f"{shorten(one.text, _CONDITION_WIDTH)}{' (imputed)' if _imputed(one, columns) else ''}"
+            for one in rule.conditions
+        ],
         "shares": f"Covers {of_cluster} of the cluster; {of_rule} of the rows with these values are in it.",
         "measured": f"Measured on {count_with_noun(rule.n_test, 'row')} of the cluster and "
         f"{count_with_noun(rule.n_fulfilling, 'row')} with these values",

@@ -61,13 +61,15 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     best = most_trusted_map(result) or 0
     first = next(iter(result.colors), None)
     maps = [
-        _map_context(reduced, index, result.table.columns, first)
+        _map_context(reduced, index, result.table.columns, first, result.map_columns)
         | {"trust": trust_text(result.quality, index), "open": index == best}
         for index, reduced in enumerate(result.maps)
     ]
     return {
         "lead": _lead(maps),
-        "points": _points_text(len(drawn[0].rows), result.table.n_rows_used)
+        "points": " ".join(
+            filter(None, [_points_text(len(drawn[0].rows), result.table.n_rows_used), _columns_text(result)])
+        )
         if any(one["drawn"] for one in maps)
         else None,
         "maps": maps,
@@ -97,7 +99,11 @@ def _continue_sentence(sentence: str) -> str:
 
 
 def _map_context(
-    fitted_map: MapRecord, index: int, columns: Sequence[ColumnSummary], color: ColorColumn | None
+    fitted_map: MapRecord,
+    index: int,
+    columns: Sequence[ColumnSummary],
+    color: ColorColumn | None,
+    map_columns: Sequence[str] | None,
 ) -> dict[str, Any]:
     single_point = _single_point_note(fitted_map)
     if single_point:
@@ -151,7 +157,7 @@ def _map_context(
         "picture": None if points is None else marks.map_picture(points, color, one_scale=one_scale),
         "spectrum": _spectrum(spectrum),
         "axes": None if any_axes else collect_axes(fitted_map),
-        "clusters": None if any_axes else collect_clusters(fitted_map.clusters),
+        "clusters": None if any_axes else collect_clusters(fitted_map.clusters, map_columns),
         "galleries": [_image_set(shown) for shown in fitted_map.galleries],
         "left_out": points is None,
     }
@@ -234,6 +240,15 @@ def _image_set(gallery: ImageSetRecord) -> dict[str, Any]:
             for image in images
         ],
     }
+
+
+def _columns_text(result: StudyRecord) -> str:
+    """Return which columns the maps use, "" if these are all."""
+    if result.map_columns is None:
+        return ""
+    n, all_numeric = len(result.map_columns), {c.name for c in result.table.columns if c.kind in ("numeric", "date")}
+    what = "numeric column" if all_numeric.issuperset(result.map_columns) else "column"
+    return f"The maps use {count_with_noun(n, what)}; the others are colours (--map-columns all uses them)."
 
 
 def _points_text(n_points: int, n_rows: int) -> str:

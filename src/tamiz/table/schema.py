@@ -35,6 +35,8 @@ _MAX_MEAN_FREQUENCY = 10
 
 # The reason of columns that a study sets aside; it warns of them with their scores.
 LEAKAGE_REASON = "possible target leakage"
+# Why a map does not use a column that all else uses.
+MAP_REASON = "the maps do not use it"
 
 # Numbers as they are written in tables: without Python's underscores between digits, and finite.
 _NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -197,7 +199,7 @@ class Schema:
         excluded = [
             column
             for column in self.columns
-            if column.exclusion_reason not in (None, LEAKAGE_REASON) and column.name not in self.split_dates
+            if column.exclusion_reason not in (None, LEAKAGE_REASON, MAP_REASON) and column.name not in self.split_dates
         ]
         if not excluded:
             return []

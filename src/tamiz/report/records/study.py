@@ -15,7 +15,7 @@ from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, Quali
 from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
 from tamiz.runtime.verdicts import Verdict
 
-FORMAT = "tamiz result 3"
+FORMAT = "tamiz result 4"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ class StudyRecord:
     """The names and numbers of a study, one record per section of the report.
 
     It contains no row of the table except the points of the maps and the values that colour them. `interruption` names the step
-    that Ctrl-C ended.
+    that Ctrl-C ended. `map_columns` are the columns that the graph and the maps use, None if these are all.
     """
 
     format: str = FORMAT
@@ -68,6 +68,7 @@ class StudyRecord:
     noise_experiment: NoiseExperimentRecord | None
     assessment: AssessmentRecord | None
     maps: tuple[MapRecord, ...]
+    map_columns: tuple[str, ...] | None = None
     quality: QualityRecord | None
     colors: tuple[ColorColumn, ...]
     reproduction: ReproductionRecord
