@@ -36,7 +36,7 @@ from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, R
 from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations, cluster_rules
 from tamiz.reduction import registry as reducers
 from tamiz.report import Result
-from tamiz.report.ranking import collect_ranking
+from tamiz.report.columns import ranking_notes
 from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
 from tamiz.statistics.cuts import CutPoints
 
@@ -656,7 +656,7 @@ def test_no_graph_is_built_that_no_method_uses(table, monkeypatch):
 def test_columns_ranked_without_the_target_are_not_described_as_informative_about_it(table):
     result = study(table, relevances=[Variance()], maps=[], search=Forward(), assess=False)
     expected = "body_mass_g ranks first: variance 643,131 unit², which does not use species."
-    assert collect_ranking(result.record)["lead"] == expected
+    assert ranking_notes(result.record)["lead"] == expected
 
 
 def test_a_requested_graph_is_built_though_no_method_uses_it(table):

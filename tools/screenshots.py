@@ -17,11 +17,12 @@ from playwright.sync_api import sync_playwright
 DOCS = Path(__file__).parent.parent / "docs"
 # Section: selector of the part that is shown.
 SHOWN = {
+    "columns": "#columns .scroll",
     "redundancy": "#redundancy figure:has(#shared)",
     "subset": "#subset figure:has(#sizes)",
     "model_effect": "#model_effect .experiment",
-    "assessment": "#assessment figure:has(#scores-compared)",
-    "maps": "#maps figure >> nth=0",
+    "assessment": "#assessment figure >> nth=0",
+    "maps": "#map-1 .map-figure",
     "quality": "#quality .quad",
 }
 WIDTH, SCALE = 1000, 1.5
@@ -81,7 +82,7 @@ def save_section(page, section: str, selector: str) -> None:
     plots = element.locator(".plot")
     for k in range(plots.count()):
         plots.nth(k).scroll_into_view_if_needed()
-        plots.nth(k).locator(".main-svg").first.wait_for()
+        plots.nth(k).locator("canvas").wait_for()
     save(Image.open(BytesIO(element.screenshot())).convert("RGB"), DOCS / f"report-{section.replace('_', '-')}.png")
 
 

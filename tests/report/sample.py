@@ -631,11 +631,12 @@ def _build(
             "uncut": None,
             "tests": None,
             "at_chance": [],
-            "associations": ["proline: highest where class is 1 (eta 0.82, 0.76 to 0.86)"],
+            "associations": {"proline": ["highest where class is 1 (eta 0.82, 0.76 to 0.86)"]},
             "interactions": "",
             "constant": [],
             "mean_rank": mean_rank([gain, with_class, fisher]),
         },
+        "distributions": distributions(x, y, names, classes),
         "redundancy": redundancy(names, between),
         "subset": subset,
         "reproduction": repeat(title),
@@ -651,6 +652,22 @@ def _build(
             color("class", y.tolist(), classes) | {"role": "target"},
             *(color(name, x[:, j].tolist(), []) for j, name in enumerate(names)),
         ],
+    }
+
+
+def distributions(x: NDArray[np.float64], y: NDArray[np.int64], names: list[str], classes: list[str]) -> dict[str, Any]:
+    """Return the counts of columns in four intervals by class."""
+    columns = []
+    for j, name in enumerate(names):
+        edges = np.linspace(x[:, j].min(), x[:, j].max(), 5)
+        counts = [np.histogram(x[y == k, j], edges)[0] for k in range(len(classes))]
+        columns.append(
+            {"name": name, "edges": edges.tolist(), "levels": [], "counts": np.array(counts, dtype=float).tolist()}
+        )
+    return {
+        "n_rows": len(x),
+        "groups": [{"name": name, "levels": [k]} for k, name in enumerate(classes)],
+        "columns": columns,
     }
 
 
@@ -826,7 +843,7 @@ def bare() -> dict[str, Any]:
         "cut_points": {},
         "mean_rank": None,
         "at_chance": [],
-        "associations": [],
+        "associations": {},
         "interactions": "",
     }
     result["subset"] = None

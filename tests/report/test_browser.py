@@ -45,93 +45,16 @@ def test_every_section_is_drawn_without_a_complaint_and_without_scrolling_sidewa
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_heading_sorts_by_mouse_and_by_keyboard_and_shows_the_order(read: Any) -> None:
-    reader = read("wine")
-    header = reader.page.locator("#scores th", has_text="Fisher score")
-    first = reader.names("scores")
-    scores = sample.wine()["ranking"]
-    by_fisher = sorted(
-        (pair for pair in zip(scores["columns"], scores["scores"]["fisher_score"], strict=True) if pair[1] is not None),
-        key=lambda pair: -pair[1],
-    )
-    header.locator("button").click()
-    assert header.get_attribute("aria-sort") == "descending"
-    assert reader.names("scores")[: len(by_fisher)] == [name for name, _ in by_fisher]
-    header.locator("button").press("Enter")
-    assert header.get_attribute("aria-sort") == "ascending"
-    assert reader.names("scores")[: len(by_fisher)] == [name for name, _ in reversed(by_fisher)]
-    assert reader.names("scores")[-2:] == ["country", "bottle"]
-    mean_rank = reader.page.locator("#scores th", has_text="Mean rank")
-    mean_rank.locator("button").click()
-    assert mean_rank.get_attribute("aria-sort") == "ascending"
-    assert reader.names("scores") == first
-
-
 @pytest.mark.slow
 def test_on_a_narrow_page_the_bar_shows_the_section_on_screen(read: Any) -> None:
     page = read("wine", width=390).page
-    for name in ("maps", "ranking"):
+    for name in ("maps", "columns"):
         page.evaluate("(name) => document.getElementById(name).scrollIntoView({ behavior: 'instant' })", name)
         tab = page.locator(f'.bar a[href="#{name}"][aria-current]')
         tab.wait_for()
         box = tab.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
-
-
-@pytest.mark.slow
-def test_ranks_follow_the_sorting(read: Any) -> None:
-    reader = read("wine")
-    reader.page.locator("#scores th", has_text="Fisher score").locator("button").click()
-    ranks = reader.page.locator("#scores tbody td.rank").all_text_contents()
-    assert ranks == [str(i) if i <= 13 else "" for i in range(1, 17)]
-
-
-@pytest.mark.slow
-def test_a_search_finds_columns_by_a_part_of_their_name(read: Any) -> None:
-    reader = read("wine")
-    reader.page.locator('.tools[data-table="scores"] input').fill("PHENOL")
-    assert sorted(reader.names("scores")) == ["nonflavanoid_phenols", "total_phenols"]
-    # A note beside a name is no part of it.
-    reader.page.locator('.tools[data-table="scores"] input').fill("excluded")
-    assert reader.names("scores") == []
-
-
-@pytest.mark.slow
-def test_many_columns_are_folded_until_asked_for(read: Any) -> None:
-    reader = read("wide")
-    assert len(reader.names("scores")) == 25
-    button = reader.page.locator('.more[data-table="scores"] button')
-    assert button.inner_text() == "Show all 120 columns"
-    button.click()
-    assert len(reader.names("scores")) == 120
-    assert button.get_attribute("aria-expanded") == "true"
-    button.click()
-    assert len(reader.names("scores")) == 25
-
-
-@pytest.mark.slow
-def test_very_many_columns_are_shown_some_at_a_time(browser: Any, tmp_path: Path) -> None:
-    page = browser.new_page()
-    reader = Reader(page, result_of(sample.wide(500, 50)).to_html(tmp_path / "a.html"))
-    button = page.locator('.more[data-table="scores"] button')
-    assert button.inner_text() == "Show 300 more columns"
-    button.click()
-    assert (len(reader.names("scores")), button.inner_text()) == (325, "Show all 500 columns")
-    button.click()
-    assert (len(reader.names("scores")), button.inner_text()) == (500, "Show the first 25 only")
-    button.click()
-    assert len(reader.names("scores")) == 25
-    assert reader.complaints == []
-    page.close()
-
-
-@pytest.mark.slow
-def test_a_search_reaches_folded_columns(read: Any) -> None:
-    reader = read("wide")
-    assert "probe_0119_channel_0" not in reader.names("columns")
-    reader.page.locator('.tools[data-table="columns"] input').fill("0119")
-    assert reader.names("columns") == ["probe_0119_channel_0"]
 
 
 @pytest.mark.slow
@@ -149,7 +72,7 @@ def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "table", ["#scores", *(pytest.param(t, marks=pytest.mark.slow) for t in ("#selections", "#comparison", ".quality"))]
+    "table", ["#selections", *(pytest.param(t, marks=pytest.mark.slow) for t in ("#comparison", ".quality"))]
 )
 def test_a_phone_shows_names_and_numbers_of_a_wide_table_which_fades_where_it_continues(read: Any, table: str) -> None:
     reader = read("wine", width=390)
@@ -222,8 +145,8 @@ def test_the_numbers_can_be_saved_and_rendered_again(read: Any, reports: dict[st
 def test_without_scripts_a_note_is_shown_and_every_number_is_visible(read: Any) -> None:
     reader = read("wine", java_script_enabled=False)
     assert reader.page.locator("noscript p").is_visible()
-    assert reader.page.locator("#scores tbody tr").count() == 16
-    assert reader.page.locator("#scores tbody tr").last.is_visible()
+    assert reader.page.locator("#columns-table tbody").count() == 16
+    assert reader.page.locator("#columns-table tbody tr").last.is_visible()
 
 
 @pytest.mark.slow
@@ -234,8 +157,8 @@ def test_a_browser_without_decompression_shows_maps_as_pictures_and_still_sorts(
     page.add_init_script("delete window.DecompressionStream")
     reader = Reader(page, reports["wine"])
     assert page.locator("#map-1-points svg").is_visible()
-    page.locator("#scores th", has_text="Column").locator("button").click()
-    assert reader.names("scores")[0] == "alcalinity_of_ash"
+    page.locator("#columns-table th", has_text="Column").locator("button").click()
+    assert page.locator("#columns-table tbody th").first.get_attribute("title") == "alcalinity_of_ash"
     assert reader.complaints == []
     page.close()
 

@@ -69,7 +69,7 @@ def test_drawing_changes_nothing_in_the_result(wine: dict[str, Any]) -> None:
 def test_a_few_sections_are_open_and_the_others_are_folded_in_the_order_of_the_registry(wine: dict[str, Any]) -> None:
     page = render(wine)
     opened, folded = (re.findall(r'<section id="(\w+)"', part) for part in page.split('<div id="details">'))
-    assert opened == ["ranking", "recommendation", "maps", "reproduction"]
+    assert opened == ["columns", "recommendation", "maps", "reproduction"]
     assert folded == [entry.name for entry in registry.of_kind("section") if entry.name in folded]
     assert {*opened, *folded} == {entry.name for entry in registry.of_kind("section")}
 
@@ -124,17 +124,15 @@ def test_a_section_without_anything_to_show_is_absent(bare: dict[str, Any]) -> N
     assert bare["assessment"] is None
     assert bare["graph"] is None
     page = render(bare)
-    assert re.findall(r'<section id="(\w+)"', page) == ["table", "reproduction"]
-    assert 'href="#ranking"' not in page
+    assert re.findall(r'<section id="(\w+)"', page) == ["columns", "reproduction", "table"]
     assert 'href="#maps"' not in page
 
 
 def test_rows_beyond_the_fold_are_not_laid_out_but_for_a_reader_without_scripts() -> None:
-    page = render(sample.wide(120, 200))
-    for name in ("table", "ranking"):
-        rows = re.findall(r"<tr[^>]*>", section(page, name).split('data-fold="25"')[1])
-        assert [" hidden" in row for row in rows[1 : 1 + 120]] == [False] * 25 + [True] * 95
-    assert "<noscript><style>tr[hidden] { display: table-row !important; }</style></noscript>" in page
+    page = render(sample.wide(50, 200))
+    bodies = re.findall(r"<tbody[^>]*>", section(page, "columns").split('id="columns-table"')[1].split("</table>")[0])
+    assert [" hidden" in body for body in bodies] == [False] * 25 + [True] * 25
+    assert "<noscript><style>tbody[hidden] { display: table-row-group !important; }</style></noscript>" in page
 
 
 def test_points_that_were_left_out_are_reported(bare: dict[str, Any]) -> None:
@@ -153,8 +151,7 @@ def test_a_graph_that_falls_apart_is_boxed_and_one_that_does_not_is_not(wine: di
 
 
 def test_one_choice_of_colour_is_shown_above_all_maps(wine: dict[str, Any]) -> None:
-    page = Elements(render(wine))
-    assert page.tags.count("select") == 1
+    assert Elements(section(render(wine), "maps")).tags.count("select") == 1
     assert section(render(wine), "maps").count('class="plot"') == 2
 
 

@@ -110,14 +110,8 @@ def test_a_merit_that_was_not_asked_for_is_a_dash_and_is_shown_last(wine: dict[s
     assert (last["change"], last["change_text"]) == (None, "–")
 
 
-def test_the_table_names_every_column_and_what_it_is_like(wine: dict[str, Any]) -> None:
-    page = section(render(wine), "subset")
-    assert "Why each column is selected or not" in page
-    for reason in wine["subset"]["reasons"]:
-        assert f'title="{reason["name"]}"' in page
-    assert "would lower the merit by" in words(page)
-
-
-def test_an_interrupted_study_has_no_such_table(wine: dict[str, Any]) -> None:
-    wine["subset"]["reasons"] = []
-    assert "Why each column is selected" not in render(wine)
+def test_without_a_recommendation_the_sentence_is_the_evidence_of_each_column(wine: dict[str, Any]) -> None:
+    wine["recommendation"] = None
+    page = words(section(render(wine), "columns"))
+    for row in reason_rows(subset_of(wine["subset"])):
+        assert row["sentence"] in page

@@ -1,8 +1,7 @@
-"""The table of reasons and the lattice in Chromium."""
+"""The lattice of subsets in Chromium."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,20 +35,6 @@ def few(browser: Any, tmp_path: Path) -> Iterator[Any]:
     for reader in readers:
         reader.page.close()
         assert reader.complaints == []
-
-
-def test_reasons_are_sorted_searched_and_folded(read: Any) -> None:
-    reader = read("wide")
-    assert len(reader.names("reasons")) == 15
-    reader.page.locator("#reasons th button", has_text=re.compile("^Change$")).click()
-    changes = [
-        float(value) for value in reader.page.locator("#reasons tbody tr").evaluate_all(
-            "(rows) => rows.map((row) => row.cells[3].dataset.value)"
-        )
-    ]  # fmt: skip
-    assert changes == sorted(changes, reverse=True)
-    reader.page.locator('.tools[data-table="reasons"] input').fill("0119")
-    assert [name.replace("\u200b", "") for name in reader.names("reasons")] == ["probe_0119_channel_0"]
 
 
 @pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4, 5)), 6])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tamiz.report import marks
-from tamiz.report.recommendation import collect_recommendation, decision_code
-from tamiz.report.verdict import collect_verdict, short_reasons
+from tamiz.report.recommendation import decision_code, decision_row, short_reasons
+from tamiz.report.verdict import collect_verdict
 
 from . import sample
 from .reading import collected, mark_places, record_of, render
@@ -81,8 +81,7 @@ def test_reasons_are_those_of_the_selection(wine: dict[str, Any]) -> None:
     for one in decisions:
         if not one.kept or one.name not in {c.name for c in record.table.columns if c.exclusion or c.same_as}:
             assert reasons[one.name].startswith(beginnings[decision_code(one)])
-    context = collected(collect_recommendation, wine)
-    by_name = {row["name"]: row["sentence"] for row in context["decisions"]}
+    by_name = {one.name: decision_row(one, record.recommendation)["sentence"] for one in decisions}
     for one in decisions:
         code = decision_code(one)
         assert ("nothing measurable to the other" in by_name[one.name]) == (code == "nothing")
@@ -97,7 +96,7 @@ def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> 
     dots = [mark_places(row["mark"])[0] for row in rows]
     assert dots == sorted(dots)
     # The sections have the same order.
-    names = re.findall(r'<th scope="row" class="name" title="([^"]*)"', render(wine).split('id="scores"')[1])
+    names = re.findall(r'<th scope="row" class="name" title="([^"]*)"', render(wine).split('id="columns-table"')[1])
     assert [row["name"] for row in rows] == names[:10]
 
 

@@ -12,7 +12,7 @@ import tamiz
 from tamiz import open_table
 from tamiz._study.ranking import describe_chance_level
 from tamiz.criteria import JMI, FisherScore, GainRatio, InformationGain, SymmetricUncertainty
-from tamiz.report.ranking import collect_ranking
+from tamiz.report.columns import ranking_notes
 from tamiz.search import BestFirst
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
@@ -64,7 +64,7 @@ def test_the_ranking_states_of_which_first_columns_the_information_is_not_above_
     assert set(named) == (set() if is_above_chance(X["patient"], y) else {"patient"})
     # The truth of the table, which the permutations agree with.
     assert ("patient" in named) == (kind != "patient determines")
-    shown = collect_ranking(result.record)
+    shown = ranking_notes(result.record)
     relevant = "is the most relevant column for target"
     assert f"patient {relevant}" not in shown["lead"] or kind == "patient determines"
     if kind == "strong beside":
@@ -108,16 +108,16 @@ def test_a_column_that_predicts_the_target_is_nowhere_called_chance(selected):
     named = [one.name for one in describe_chance_level(table, record.ranking, "distribute")]
     assert "reason" in named
     assert [one.name for one in record.ranking.at_chance] == [name for name in named if name != "reason"]
-    shown = collect_ranking(record)
+    shown = ranking_notes(record)
     assert not [text for text in (*record.warnings, shown["at_chance"]) if "reason" in text and "chance" in text]
     assert not shown["lead"].startswith("reason") or "no evidence" not in shown["lead"]
 
 
 def first_sentences(X, y, **more):
     relevances = [InformationGain(), FisherScore()]
-    return collect_ranking(
-        tamiz.study(X, y, relevances=relevances, maps=[], assess=False, points=False, **more).record
-    )["lead"]
+    return ranking_notes(tamiz.study(X, y, relevances=relevances, maps=[], assess=False, points=False, **more).record)[
+        "lead"
+    ]
 
 
 def test_a_first_column_without_a_significant_relation_is_not_called_relevant():

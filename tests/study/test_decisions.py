@@ -8,7 +8,7 @@ import tamiz
 from tamiz._study import models
 from tamiz.assessment import recommend_columns
 from tamiz.assessment.column_importance import selection_importance
-from tamiz.report.recommendation import collect_recommendation
+from tamiz.report.recommendation import decision_row
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -30,17 +30,19 @@ def studied(table):
 
 
 def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied):
-    shown = {one["name"]: one for one in collect_recommendation(studied.record)["decisions"]}
+    decisions = studied.record.recommendation.decisions
+    shown = {one.name: decision_row(one, studied.record.recommendation) for one in decisions}
+    p_values = {one.name: one.p_value for one in decisions}
     assert list(shown) == list(table[0])
-    assert [name for name, one in shown.items() if one["kept"]] == ["strong", "weak"]
+    assert [one.name for one in decisions if one.kept] == ["strong", "weak"]
     for name in ("strong", "weak"):
         assert shown[name]["sentence"] == "Adds to the others."
-        assert shown[name]["p_value"] < 1e-6
+        assert p_values[name] < 1e-6
         assert shown[name]["folds"] == "3 of 3"
     assert shown["copy"]["sentence"].startswith("Equivalent to strong (")
     assert shown["near"]["sentence"] == "More similar to strong than to the target."
     assert shown["near"]["similar"][0][0] == "strong"
-    assert min(shown[name]["p_value"] for name in ("n1", "n2", "n3")) > 0.01
+    assert min(p_values[name] for name in ("n1", "n2", "n3")) > 0.01
 
 
 def test_shares_and_p_values_are_those_of_the_functions(table, studied):
@@ -60,7 +62,8 @@ def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(tabl
     monkeypatch.setattr("tamiz.models.named_models._REGRESSORS", ("ridge",))
     monkeypatch.setattr(models, "MAX_IMPORTANCE_WORK", 0)
     found = tamiz.study(*table, maps=[], relevances=[])
-    shown = {one["name"]: one for one in collect_recommendation(found.record)["decisions"]}
+    recommended = found.record.recommendation
+    shown = {one.name: decision_row(one, recommended) for one in recommended.decisions}
     assert {one["p_text"] for one in shown.values()} == {""}
     assert shown["n1"]["sentence"] == "Adds less than the margin to the kept columns."
-    assert "Why each column is kept or dropped" in found.page()
+    assert "p-value of what it adds" not in found.page()

@@ -1,4 +1,4 @@
-"""Direction and size of the first columns of a ranking and interactions, as sentences, and remarks on the table."""
+"""Direction and size of the columns of a ranking and interactions, as sentences, and remarks on the table."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tamiz._study.distributions import describe_distributions
 from tamiz.exceptions import DataError
-from tamiz.report.records.columns import RankingRecord
+from tamiz.report.records.columns import DistributionsRecord, RankingRecord
 from tamiz.report.text import count_with_noun, format_number
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import note_user
@@ -15,14 +16,14 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
 from tamiz.table.views import select_rows
 
-# Columns that are described, columns over which p-values are adjusted, and rows that are read: fewer of many columns.
-_N_DESCRIBED, _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 5, 500, 20_000, 2_000, 1_000_000, 5_000
+# Columns over which p-values are adjusted, and rows that are read: fewer of many columns.
+_MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 500, 20_000, 2_000, 1_000_000, 5_000
 _N_PAIRS_NAMED = 3
 _CODES = {"heavy tails": "TZ211", "drift": "TZ212"}
 
 
 def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
-    """Return the ranking with sentences on its first columns and on interactions, and note heavy tails and drift.
+    """Return the ranking with sentences on its columns and on interactions, and note heavy tails and drift.
 
     Parameters
     ----------
@@ -42,16 +43,14 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
     if table.schema.target is None or not 0 < len(table.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking
     n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(table.schema.used), _MIN_ROWS))
-    found = {one.column: one for one in describe_associations(_sample(table, n_rows, seed))}
-    ranks = ranking.scores[ranking.criteria[0].id] if ranking.mean_rank is None else ranking.mean_rank.ranks
-    sign = -1 if ranking.mean_rank is None else 1
-    order = sorted((j for j, rank in enumerate(ranks) if rank is not None), key=lambda j: sign * (ranks[j] or 0.0))
-    first = [found[ranking.columns[j]] for j in order[:_N_DESCRIBED] if ranking.columns[j] in found]
-    described = [text for one in first for text in (one.sentence, one.missing_sentence) if text]
+    described = {
+        one.column: tuple(text.removeprefix(f"{one.column}: ") for text in (one.sentence, one.missing_sentence) if text)
+        for one in describe_associations(_sample(table, n_rows, seed))
+    }
     try:
         pairs = find_interactions(_sample(table, _MAX_PAIR_ROWS, seed))
     except DataError:
-        return replace(ranking, associations=tuple(described))
+        return replace(ranking, associations=described)
     interactions = ""
     if pairs.pairs:
         shown = pairs.sentences[:_N_PAIRS_NAMED]
@@ -63,7 +62,25 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
             f"No interaction was found among {count_with_noun(pairs.n_pairs, 'pair')} of columns. One of "
             f"{format_number(100 * pairs.detectable, digits=2)}% of what the sums leave would have been found with a power of 80%."
         )
-    return replace(ranking, associations=tuple(described), interactions=interactions)
+    return replace(ranking, associations=described, interactions=interactions)
+
+
+def describe_shown_distributions(table: Table, ranking: RankingRecord | None, seed: int) -> DistributionsRecord:
+    """Return the distributions of the columns, of many those that rank first, on as many rows as the associations read.
+
+    Parameters
+    ----------
+    table : Table
+    ranking : RankingRecord or None
+    seed : int
+        Of the sample of a long table.
+    """
+    used = table.schema.used.tolist()
+    if len(used) > _MAX_COLUMNS and ranking is not None and ranking.criteria:
+        order, _ = ranking.best_first()
+        used = sorted(order[:_MAX_COLUMNS])
+    n_rows = min(_MAX_ROWS, max(_MAX_VALUES // max(len(used), 1), _MIN_ROWS))
+    return describe_distributions(_sample(table, n_rows, seed), used[:_MAX_COLUMNS])
 
 
 def _sample(table: Table, n: int, seed: int) -> Table:

@@ -89,6 +89,7 @@ def estimate_steps(
         "graph": (0.05 + 1.25 * graph_seconds(joined, on_maps), 20 * joined * on_maps + 1500 * joined, joined),
         "ranking": (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
         "associations": (0.05 + 2.5e-6 * min(values, 1_000_000) * (used <= 500), 16 * some, n),
+        "distributions": (0.02 + 2e-7 * min(values, 1_000_000), 16 * some, n),
         "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
         "redundancy": (compared_seconds, 80 * compared**2 + 48 * compared * n_compared, n_compared),
         "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(on_maps, 1000), joined),

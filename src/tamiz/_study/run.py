@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tamiz._study.associations import describe_statistics
+from tamiz._study.associations import describe_shown_distributions, describe_statistics
 from tamiz._study.budget import Budget, StepRunner
 from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
@@ -33,7 +33,13 @@ from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.report.records.codec import Named
-from tamiz.report.records.columns import RankingRecord, RedundancyRecord, SimilarColumn, SubsetRecord
+from tamiz.report.records.columns import (
+    DistributionsRecord,
+    RankingRecord,
+    RedundancyRecord,
+    SimilarColumn,
+    SubsetRecord,
+)
 from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
 from tamiz.report.records.models import (
     AssessmentRecord,
@@ -122,8 +128,10 @@ class StudyRun:
         """The time and memory budget."""
         return self.steps.budget
 
-    def rank(self, ranked: list[RankingCriterion]) -> tuple[RankingRecord | None, RedundancyRecord | None]:
-        """Return the ranking of the columns by every criterion, and the redundancy of the columns."""
+    def rank(
+        self, ranked: list[RankingCriterion]
+    ) -> tuple[RankingRecord | None, DistributionsRecord | None, RedundancyRecord | None]:
+        """Return the ranking of the columns by every criterion, their distributions, and their redundancy."""
         warn_user(group_warnings(self.table))
         # Relevances that compare rows with rows read the table of their RankingCriterion instead.
         weighted = weight_groups_equally(self.table)
@@ -147,7 +155,12 @@ class StudyRun:
             lambda: describe_redundancy(self.table, ranking, self.missing, self.budget),
             "the redundancy of the columns",
         )
-        return ranking, redundancy
+        distributions = self.steps.run_optional(
+            "distributions",
+            lambda: describe_shown_distributions(self.table, ranking, self.seed),
+            "the distributions of the columns",
+        )
+        return ranking, distributions, redundancy
 
     def select(self, selector: SubsetSelector, *, requested: bool) -> SubsetRecord | None:
         """Run the search and return the subset, with the reason why each column is in or out.

@@ -285,7 +285,7 @@ def study(
             leaking=table.leaking,
         )
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
-        ranking, redundancy = study_run.rank(ranked)
+        ranking, distributions, redundancy = study_run.rank(ranked)
         first = searched and (asked or assess is False)
         subset = study_run.select(selector, requested=asked or n_features is not None) if first else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
@@ -321,6 +321,7 @@ def study(
             fold_design=prepared.design.describe(),
             graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
             ranking=ranking,
+            distributions=distributions,
             redundancy=redundancy,
             subset=subset,
             recommendation=evaluated.recommendation,

@@ -12,7 +12,7 @@ registry = Registry(
     result          result:Result                          result    Result of a study
     table           table:collect_table                    section   Table
     recommendation  recommendation:collect_recommendation  section   Recommended columns
-    ranking         ranking:collect_ranking                section   Ranking
+    columns         columns:collect_columns                section   Columns
     redundancy      redundancy:collect_redundancy          section   Redundancy
     subset          subset:collect_subset                  section   Subset
     model_effect    model_effect:collect_model_effect      section   Effect on models

@@ -1,10 +1,10 @@
 from tamiz.runtime.registry import Registry
 from tamiz.report.assessment import collect_assessment as collect_assessment
+from tamiz.report.columns import collect_columns as collect_columns
 from tamiz.report.graph import collect_graph as collect_graph
 from tamiz.report.maps import collect_maps as collect_maps
 from tamiz.report.model_effect import collect_model_effect as collect_model_effect
 from tamiz.report.quality import collect_quality as collect_quality
-from tamiz.report.ranking import collect_ranking as collect_ranking
 from tamiz.report.recommendation import collect_recommendation as collect_recommendation
 from tamiz.report.redundancy import collect_redundancy as collect_redundancy
 from tamiz.report.reproduction import collect_reproduction as collect_reproduction

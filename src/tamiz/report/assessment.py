@@ -21,12 +21,10 @@ from tamiz.report.score_text import (
     selected_columns_text,
 )
 from tamiz.report.text import (
-    MAX_LISTED,
     capitalize,
     count_with_noun,
     format_number,
     join_column_names,
-    unlisted_note,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ _SCORE_MEANINGS = {
     "All columns": "No selection.",
     "Baseline": "A prediction without columns: {}.",
 }
-_ROWS_BEFORE_FOLD = 12
 
 
 def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
@@ -66,10 +63,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     if assessed is None:
         return None
     score_format = assessment_score_format(assessed)
-    n_folds = len(assessed.scores.nested.folds)
     found = assessed.frequencies
-    # Excluded columns are not counted.
-    rest = result.table.n_used_columns - len(found)
     return {
         "lead": assessment_verdict(assessed, selected_columns_text(result)),
         "facts": _facts(
@@ -81,23 +75,6 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds}.",
         "title": _title(assessed, score_format),
         "clipped_note": _clipped_scores_note(assessed.scores, score_format),
-        "rows": [
-            {
-                "name": column.name,
-                "chosen": column.chosen,
-                "share": column.share,
-                "percent": f"{100 * column.share:.1f}",
-                "text": f"{round(column.share * n_folds)} of {n_folds}",
-            }
-            for column in found[:MAX_LISTED]
-        ],
-        "folded": _ROWS_BEFORE_FOLD,
-        "unlisted_note": unlisted_note(len(found)),
-        "never": ""
-        if rest <= 0
-        else "The other column was never selected."
-        if rest == 1
-        else f"The other {rest:,} columns were never selected.",
         "chosen": _frequency_title(found),
         "stability": f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),

@@ -19,8 +19,8 @@ from tamiz.report.verdict import collect_verdict
 # Assets of the page itself, before those of its sections.
 _PAGE_ASSETS = ("page", "verdict", "tables", "takeaway")
 # The sections that are open, in their order; one that is there in place of another is folded where there is the other.
-_OPEN_SECTIONS = ("table", "ranking", "recommendation", "subset", "redundancy", "maps", "reproduction")
-_IN_PLACE_OF = {"table": "ranking", "subset": "recommendation", "redundancy": "recommendation"}
+_OPEN_SECTIONS = ("columns", "recommendation", "subset", "redundancy", "maps", "reproduction")
+_IN_PLACE_OF = {"subset": "recommendation", "redundancy": "recommendation"}
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +101,7 @@ def _environment() -> Environment:
         "named": text.visible_name,
         "shortened": text.shorten,
         "script_json": text.script_json,
+        "packed": _compress,
         "breakable": text.breakable_name,
         "unbroken": text.unbroken_options,
         "prose": text.unbroken_option_names,

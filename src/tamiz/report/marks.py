@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 if TYPE_CHECKING:
+    from tamiz.report.records.columns import ColumnDistribution, DistributionsRecord, TargetGroup
     from tamiz.report.records.maps import ColorColumn
 
 # Colours of categories; further levels share the last.
 N_COLORS = 10
 # Steps of the gradient of numbers.
 _N_SHADES = 6
+# The width and height of the picture of a distribution.
+_WIDE, _TALL = 120, 24
 # The width, height and margin of the picture of a map, and its largest number of points.
 _WIDTH, _HEIGHT, _MARGIN, _MAX_POINTS = 1000, 600, 14, 2_000
 
@@ -53,6 +56,64 @@ def _dot(at: float, interval: tuple[float, ...] | None, y: int, name: str) -> li
     if interval is not None:
         line = [f'<line class="range" x1="{_percent(interval[0])}" x2="{_percent(interval[1])}" y1="{y}" y2="{y}"/>']
     return [*line, f'<circle class="{name}" cx="{_percent(at)}" cy="{y}" r="4"/>']
+
+
+def group_colors(groups: Sequence[TargetGroup]) -> list[str]:
+    """Return the class of the colour of each group of the target: that of its class on the maps."""
+    if len(groups) == 1:
+        return ["all"]
+    if not any(one.levels for one in groups):
+        return ["s0", "s3", "s5"]
+    return [color_class(one.levels[0] if len(one.levels) == 1 else None) for one in groups]
+
+
+def distribution_pictures(found: DistributionsRecord | None) -> dict[str, Markup]:
+    """Return the picture of the distribution of each column that has one, by name."""
+    if found is None:
+        return {}
+    colors = group_colors(found.groups)
+    return {one.name: distribution_picture(one, colors) for one in found.columns}
+
+
+def distribution_picture(column: ColumnDistribution, colors: Sequence[str]) -> Markup:
+    """Return the shares of each group of the target in the intervals of a column, as areas, or at its levels, as bars.
+
+    Parameters
+    ----------
+    column : ColumnDistribution
+    colors : list of str
+        The class of each group.
+    """
+    totals = [sum(row) for row in column.counts]
+    shares = [[one / total for one in row] if total else [] for row, total in zip(column.counts, totals, strict=True)]
+    most = max((share for row in shares for share in row), default=0.0)
+    if not most:
+        return Markup("")
+    draw = _area if column.edges else _bars
+    parts = [
+        f'<path class="{color}" d="{draw([share / most for share in row], k, len(shares))}"/>'
+        for k, (row, color) in enumerate(zip(shares, colors, strict=True))
+        if row
+    ]
+    box = f'viewBox="0 0 {_WIDE} {_TALL}" preserveAspectRatio="none"'
+    return Markup(f'<svg class="spread" {box} aria-hidden="true">{"".join(parts)}</svg>')
+
+
+def _area(heights: Sequence[float], group: int, n_groups: int) -> str:
+    del group, n_groups
+    width = _WIDE / len(heights)
+    steps = "".join(f"V{_TALL * (1 - height):.1f}H{width * (k + 1):.1f}" for k, height in enumerate(heights))
+    return f"M0 {_TALL}{steps}V{_TALL}Z"
+
+
+def _bars(heights: Sequence[float], group: int, n_groups: int) -> str:
+    slot = _WIDE / len(heights)
+    width = 0.84 * slot / n_groups
+    return "".join(
+        f"M{slot * (k + 0.08) + width * group:.1f} {_TALL}v{-_TALL * height:.1f}h{width:.1f}V{_TALL}Z"
+        for k, height in enumerate(heights)
+        if height
+    )
 
 
 def share_bar(shares: Sequence[tuple[float, str]]) -> Markup:

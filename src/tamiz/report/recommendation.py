@@ -14,7 +14,6 @@ from tamiz.report.score_text import (
     score_title,
 )
 from tamiz.report.text import (
-    MAX_LISTED,
     capitalize,
     count_with_noun,
     format_number,
@@ -22,7 +21,7 @@ from tamiz.report.text import (
     join_column_names,
     join_names,
     label_in_sentence,
-    unlisted_note,
+    shorten,
 )
 
 if TYPE_CHECKING:
@@ -78,8 +77,6 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         "models": [model.label for model in found.models],
         "groups": [_score_rows(found, k) for k in range(len(found.scores))],
         "rule": _rule_text(found),
-        "decisions": [_decision_row(one, found) for one in found.decisions[:MAX_LISTED]],
-        "unlisted_note": unlisted_note(len(found.decisions)),
         "notes": [note for note in found.notes if note not in warnings],
     }
 
@@ -133,16 +130,18 @@ def _keep_all_reason(recommendation: RecommendationRecord) -> str:
     return f"for no smaller selection a loss of more than {recommendation.margin:.2g} can be ruled out"
 
 
-def _decision_row(one: ColumnDecision, found: RecommendationRecord) -> dict[str, Any]:
-    """Return the row of a column: its name, the folds that choose it, similar columns, and why it is kept or dropped."""
+def decision_row(one: ColumnDecision, found: RecommendationRecord) -> dict[str, Any]:
+    """Return the folds that choose a column, similar columns, and why it is kept or dropped.
+
+    Parameters
+    ----------
+    one : ColumnDecision
+    found : RecommendationRecord
+    """
     n_folds = len(found.score.folds)
     return {
-        "name": one.name,
-        "kept": one.kept,
-        "share": one.share,
         "folds": f"{round(one.share * n_folds)} of {n_folds}",
         "similar": [(other.name, format_number(other.uncertainty, digits=2)) for other in one.similar],
-        "p_value": one.p_value,
         "p_text": "" if one.p_value is None else format_p_value(one.p_value),
         "sentence": _decision_sentence(one),
     }
@@ -278,3 +277,41 @@ def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
 
 def _change_heading(score_format: ScoreFormat, minuend: str) -> str:
     return f"Difference in {score_format.name}, {minuend} minus all columns, with 95% confidence intervals"
+
+
+def short_reasons(result: StudyRecord) -> dict[str, str]:
+    """Return in a few words why each column is kept or dropped, for those that have a reason.
+
+    Parameters
+    ----------
+    result : StudyRecord
+    """
+    found: dict[str, str] = {}
+    for column in result.table.columns:
+        if column.exclusion:
+            found[column.name] = column.exclusion
+        elif column.same_as:
+            found[column.name] = f"same as {shorten(column.same_as, 30)}"
+    words = {"nothing": "adds nothing measurable", "less": "adds less than the margin", "kept": "kept"}
+    for one in () if result.recommendation is None else result.recommendation.decisions:
+        code = decision_code(one)
+        if code == "same":
+            found[one.name] = f"redundant with {shorten(one.same_as or one.similar[0].name, 30)}"
+        elif code != "kept" or one.name not in found:
+            found[one.name] = words[code]
+    leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
+    return found | dict.fromkeys(leaks, "possible leak")
+
+
+def column_states(result: StudyRecord) -> dict[str, str]:
+    """Return the code of why each column is kept or not, for those that have one: a decision, "leak" or "excluded".
+
+    Parameters
+    ----------
+    result : StudyRecord
+    """
+    found = dict.fromkeys((column.name for column in result.table.columns if column.exclusion), "excluded")
+    for one in () if result.recommendation is None else result.recommendation.decisions:
+        found[one.name] = decision_code(one)
+    leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
+    return found | dict.fromkeys(leaks, "leak")

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 from tamiz.exceptions import DataError
 from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.leakage import exclusion_text
-from tamiz.report.ranking import best_columns_first
-from tamiz.report.recommendation import initial_selection, recommendation_cost, recommendation_text
+from tamiz.report.recommendation import initial_selection, recommendation_cost, recommendation_text, short_reasons
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
 from tamiz.report.summary import verdict_lines
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
-from tamiz.report.verdict import short_reasons
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
 
@@ -215,7 +213,7 @@ class Result:
         found = self.record.ranking
         if found is None or not found.criteria:
             return None
-        order, _ = best_columns_first(found)
+        order, _ = found.best_first()
         columns: dict[str, list[Any]] = {"column": [found.columns[j] for j in order]}
         if (rank := found.mean_rank) is not None:
             columns["mean_rank"] = [rank.ranks[j] for j in order]

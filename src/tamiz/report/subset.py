@@ -9,14 +9,12 @@ from tamiz.report.drawing import Chart
 from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
-    MAX_LISTED,
     count_with_noun,
     format_count,
     format_number,
     format_percent,
     join_column_names,
     join_names,
-    unlisted_note,
 )
 
 if TYPE_CHECKING:
@@ -207,8 +205,6 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
             *(("Redundant pairs", note) for note in subset.notes),
         ],
         "steps": _steps(subset.course),
-        "reasons": reason_rows(subset)[:MAX_LISTED],
-        "unlisted_note": unlisted_note(len(subset.reasons)),
         "cut": discretization_note(result),
         "lattice": collect_lattice(subset),
         "title": _title(subset.frontier, kept),

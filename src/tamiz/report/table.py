@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report.leakage import exclusion_text, leakage_evidence
 from tamiz.report.text import (
-    MAX_LISTED,
     count_with_noun,
     format_count,
     format_number,
@@ -17,7 +16,6 @@ from tamiz.report.text import (
     kinds_argument,
     kinds_option,
     shorten,
-    unlisted_note,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +46,6 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
         The variables of the template.
     """
     table = result.table
-    columns = table.columns
     return {
         "lead": _lead(result),
         "facts": list(_facts(table)),
@@ -59,12 +56,6 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
         "set_aside": _exclusion_box(result),
         "harmless": [leak for leak in _leakage_rows(table) if leak["excluded"] - _set_aside(result)],
         "doubts": _kind_suggestions(table),
-        "excluded": [column for column in columns if column.exclusion][:MAX_LISTED],
-        "n_excluded": sum(bool(column.exclusion) for column in columns),
-        "columns": [_row(column, table.n_rows_used) for column in columns[:MAX_LISTED]],
-        "unlisted_note": unlisted_note(len(columns)),
-        "has_values": any(column.n_distinct is not None for column in columns),
-        "has_levels": any(column.n_levels is not None for column in columns),
     }
 
 
@@ -272,28 +263,20 @@ def _target_summary(table: TableRecord) -> list[tuple[str, str]] | None:
     return [(word, format_number(getattr(summary, key))) for key, word in words]
 
 
-def _row(column: ColumnSummary, n_rows: int) -> dict[str, Any]:
-    n_missing = column.n_missing
-    return {
-        "name": column.name,
-        "kind": column.kind,
-        "n_missing": n_missing,
-        "missing": f"{n_missing:,} ({format_percent(min(1.0, n_missing / n_rows))})" if n_missing and n_rows else "0",
-        "n_distinct": column.n_distinct,
-        "counted": _n_distinct_text(column),
-        "levels": _levels_text(column.levels, column.n_levels),
-        "numbers": [_statistic_cell(column, key) for key in ("min", "mean", "max", "sd")],
-        "note": _note(column),
-        "is_excluded": bool(column.exclusion),
-    }
+def values_text(column: ColumnSummary) -> str:
+    """Return the distinct values of a column, with the range of numbers or the first levels.
 
-
-def _note(column: ColumnSummary) -> str:
-    if column.exclusion:
-        return "excluded"
-    if column.same_as:
-        return f"same as {shorten(column.same_as, 30)}"
-    return "constant" if column.constant else ""
+    Parameters
+    ----------
+    column : ColumnSummary
+    """
+    distinct = _n_distinct_text(column)
+    parts = [f"{distinct} distinct" if distinct else "", _levels_text(column.levels, column.n_levels)]
+    if column.numbers is not None:
+        words = {"min": "smallest", "mean": "mean", "max": "largest", "sd": "standard deviation"}
+        texts = {word: _statistic_text(column, key) for key, word in words.items()}
+        parts.append(", ".join(f"{word} {text}" for word, text in texts.items() if text))
+    return ": ".join(filter(None, [parts[0], " ".join(filter(None, parts[1:]))]))
 
 
 def _n_distinct_text(column: ColumnSummary) -> str:
@@ -303,20 +286,18 @@ def _n_distinct_text(column: ColumnSummary) -> str:
     return "" if column.exclusion else "many"
 
 
-def _statistic_cell(column: ColumnSummary, key: str) -> tuple[float | None, str]:
-    """Return a statistic of a column as a number and as text."""
+def _statistic_text(column: ColumnSummary, key: str) -> str:
+    """Return a statistic of a column as text, "" if it is not known."""
     value: float | None = None if column.numbers is None else getattr(column.numbers, key)
-    if column.kind == "date":
-        return value, _format_date_statistic(value, key)
-    if key != "sd" and column.has_years:
-        return value, f"{value:.4g}"
-    return value, format_number(value)
-
-
-def _format_date_statistic(value: float | None, key: str) -> str:
-    """Return a statistic of dates, stored as seconds since 1970, as a day or a number of days."""
     if value is None:
-        return format_number(value)
+        return ""
+    if column.kind == "date":
+        return _format_date_statistic(value, key)
+    return f"{value:.4g}" if key != "sd" and column.has_years else format_number(value)
+
+
+def _format_date_statistic(value: float, key: str) -> str:
+    """Return a statistic of dates, stored as seconds since 1970, as a day or a number of days."""
     if key == "sd":
         return count_with_noun(float(f"{value / _DAY:.4g}"), "day")
     try:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import marks
 from tamiz.report.map_trust import most_trusted_map, trust_text
-from tamiz.report.ranking import best_columns_first
-from tamiz.report.recommendation import deciding_score, decision_code, initial_selection
+from tamiz.report.recommendation import deciding_score, decision_code, initial_selection, short_reasons
 from tamiz.report.score_text import score_format_for
 from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_names, shorten
 
@@ -42,7 +41,8 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
         "asides": _asides(result),
         "scores": _scores(result),
         "reliability": _reliability_text(result),
-        "rows": _column_rows(result),
+        "rows": (rows := _column_rows(result)),
+        "has_pictures": any(row["picture"] for row in rows),
         "n_columns": len(result.table.columns),
         "is_ranked": result.ranking is not None and bool(result.ranking.criteria),
         "map": _map(result),
@@ -183,14 +183,22 @@ def _reliability_text(result: StudyRecord) -> str:
 def _column_rows(result: StudyRecord) -> list[dict[str, Any]]:
     """Return the columns that rank first, each with its mean rank and in a few words why it is kept or not."""
     ranking = result.ranking
-    reasons = short_reasons(result)
+    reasons, pictures = short_reasons(result), marks.distribution_pictures(result.distributions)
     kept = set(initial_selection(result))
     if ranking is None or not ranking.criteria:
         names = [column.name for column in result.table.columns[:_ROWS_SHOWN]]
         return [
-            {"name": name, "kept": name in kept, "why": reasons.get(name, ""), "mark": "", "rank": ""} for name in names
+            {
+                "name": name,
+                "kept": name in kept,
+                "why": reasons.get(name, ""),
+                "mark": "",
+                "rank": "",
+                "picture": pictures.get(name, ""),
+            }
+            for name in names
         ]
-    order, n_ranked = best_columns_first(ranking)
+    order, n_ranked = ranking.best_first()
     rank = ranking.mean_rank
     scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
     rows = []
@@ -203,32 +211,9 @@ def _column_rows(result: StudyRecord) -> list[dict[str, Any]]:
             else marks.dot_interval(scale.at(value), None if interval is None else tuple(map(scale.at, interval)))
         )
         text = "" if value is None else f"{value:.1f}"
-        rows.append({"name": name, "kept": name in kept, "why": reasons.get(name, ""), "mark": mark, "rank": text})
+        row = {"name": name, "kept": name in kept, "why": reasons.get(name, ""), "picture": pictures.get(name, "")}
+        rows.append(row | {"mark": mark, "rank": text})
     return rows
-
-
-def short_reasons(result: StudyRecord) -> dict[str, str]:
-    """Return in a few words why each column is kept or dropped, for those that have a reason.
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
-    found: dict[str, str] = {}
-    for column in result.table.columns:
-        if column.exclusion:
-            found[column.name] = column.exclusion
-        elif column.same_as:
-            found[column.name] = f"same as {shorten(column.same_as, 30)}"
-    words = {"nothing": "adds nothing measurable", "less": "adds less than the margin", "kept": "kept"}
-    for one in () if result.recommendation is None else result.recommendation.decisions:
-        code = decision_code(one)
-        if code == "same":
-            found[one.name] = f"redundant with {shorten(one.same_as or one.similar[0].name, 30)}"
-        elif code != "kept" or one.name not in found:
-            found[one.name] = words[code]
-    leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
-    return found | dict.fromkeys(leaks, "possible leak")
 
 
 def _map(result: StudyRecord) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """Records of the columns: the table, the ranking, the redundancy of the columns, and the subset."""
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tamiz.report.records.codec import Interval, Named, check_known, check_lengths
@@ -279,11 +280,54 @@ class ChanceLevelColumn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TargetGroup:
+    """Rows of the target whose distributions are compared: those of one class, of several, or a third of the numbers.
+
+    `levels` are the numbers of the classes; empty for a third and for all rows.
+    """
+
+    name: str
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnDistribution:
+    """The weighted counts of a column: a row for each group of the target, in intervals between `edges` or by level.
+
+    The first and the last interval contain the values beyond them too. A column without values has no counts.
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    levels: tuple[str, ...]
+    counts: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.counts:
+            check_lengths(counts=row, parts=self.edges[1:] or self.levels)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistributionsRecord:
+    """The distributions of columns by the groups of the target, on a number of rows, a sample if the table is long."""
+
+    n_rows: int
+    groups: tuple[TargetGroup, ...]
+    columns: tuple[ColumnDistribution, ...]
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            if column.counts:
+                check_lengths(groups=self.groups, counts=column.counts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RankingRecord:
     """The ranking: the scores of every column by every criterion; an excluded column has none.
 
     `at_chance` has those of the first columns, by the mean rank and by each criterion, whose information is not above chance.
-    `associations` are sentences on the first columns, and `interactions` is one on pairs.
+    `associations` states direction and size of the association of columns with the target, and that of their missing values if it
+    is significant. `interactions` is a sentence on pairs.
     """
 
     criteria: tuple[CriterionInfo, ...]
@@ -295,8 +339,24 @@ class RankingRecord:
     mean_rank: MeanRank | None
     tests: ColumnTestsRecord | None
     at_chance: tuple[ChanceLevelColumn, ...] = ()
-    associations: tuple[str, ...] = ()
+    associations: dict[str, tuple[str, ...]] = field(default_factory=dict)
     interactions: str = ""
+
+    def criteria_counted_first(self) -> tuple[list[CriterionInfo], list[CriterionInfo]]:
+        """Return the criteria that the mean rank counts, and all criteria with these first."""
+        rank = self.mean_rank
+        counted = [one for one in self.criteria if rank is None or one.id in rank.criteria]
+        return counted, [*counted, *(one for one in self.criteria if one not in counted)]
+
+    def best_first(self) -> tuple[list[int], int]:
+        """Return the numbers of the columns, best first by the mean rank, and how many have one; there must be a criterion."""
+        scores = self.scores[self.criteria_counted_first()[1][0].id]
+        ranks = [None] * len(scores) if self.mean_rank is None else self.mean_rank.ranks
+        order = sorted(
+            range(len(scores)),
+            key=lambda j: (scores[j] is None, math.inf if ranks[j] is None else ranks[j], -(scores[j] or 0.0), j),
+        )
+        return order, sum(score is not None for score in scores)
 
     def __post_init__(self) -> None:
         for column in self.at_chance:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tamiz.report.records.codec import check_lengths
 from tamiz.report.records.columns import (
+    DistributionsRecord,
     FoldDesignRecord,
     LeakageExclusion,
     RankingRecord,
@@ -61,6 +62,7 @@ class StudyRecord:
     fold_design: FoldDesignRecord | None = None
     graph: GraphRecord | None
     ranking: RankingRecord | None
+    distributions: DistributionsRecord | None = None
     redundancy: RedundancyRecord | None
     subset: SubsetRecord | None
     recommendation: RecommendationRecord | None

@@ -1,41 +1,75 @@
-"""The section of the ranking, by the mean rank."""
+"""The section of the columns: their order, what each row states, and the notes on the ranking."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tamiz.report import ranking, subset, table, text
-from tamiz.report.ranking import collect_ranking, uncut_sentences
+from tamiz.report import columns, text
+from tamiz.report.columns import collect_columns, ranking_notes, uncut_sentences
 from tamiz.report.records.codec import from_json
 from tamiz.report.records.columns import RankingRecord
 
 from . import sample
-from .reading import record_of, render
+from .reading import mark_places, record_of, render
 
 
 def collected(result: dict[str, Any]) -> dict[str, Any]:
-    told = collect_ranking(record_of(result))
+    """Return the notes on the ranking."""
+    told = ranking_notes(record_of(result))
     assert told is not None
     return told
 
 
+def rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the columns."""
+    found: list[dict[str, Any]] = collect_columns(record_of(result))["rows"]
+    return found
+
+
+def facts(result: dict[str, Any], name: str) -> dict[str, str]:
+    """Return the evidence of a column by its label."""
+    return dict(next(row["facts"] for row in rows(result) if row["name"] == name))
+
+
 def test_columns_are_sorted_by_their_mean_rank_with_the_unranked_last(wine: dict[str, Any]) -> None:
-    rows = collected(wine)["rows"]
-    ranks = [row["mean_rank"]["value"] for row in rows]
+    found = rows(wine)
+    ranks = [row["rank"] and row["rank"]["value"] for row in found]
     assert ranks[:14] == sorted(ranks[:14])
     assert ranks[14:] == [None, None]
-    assert [row["name"] for row in rows[-2:]] == ["country", "bottle"]
-    assert [row["ranked"] for row in rows] == [True] * 14 + [False] * 2
+    assert [row["name"] for row in found[-2:]] == ["country", "bottle"]
+    assert [row["state"] for row in found[-2:]] == ["excluded"] * 2
 
 
 def test_equal_ranks_are_sorted_by_score_then_by_the_order_of_the_table(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"]["ranks"][:14] = [2.0] * 14
-    names = [row["name"] for row in collected(wine)["rows"]]
-    assert names[:2] == ["flavanoids", "proline"]
+    assert [row["name"] for row in rows(wine)][:2] == ["flavanoids", "proline"]
     wine["ranking"]["scores"]["information_gain"][:14] = [0.25] * 14
-    assert [row["name"] for row in collected(wine)["rows"]] == wine["ranking"]["columns"]
+    assert [row["name"] for row in rows(wine)] == wine["ranking"]["columns"]
+
+
+def test_without_a_mean_rank_columns_are_sorted_by_the_first_criterion(wine: dict[str, Any]) -> None:
+    wine["ranking"]["mean_rank"] = None
+    gains = dict(zip(wine["ranking"]["columns"], wine["ranking"]["scores"]["information_gain"], strict=True))
+    found = rows(wine)
+    shown = [gains[row["name"]] for row in found[:14]]
+    assert shown == sorted(shown, reverse=True)
+    assert [row["rank"]["text"] for row in found[:3]] == ["1", "2", "3"]
+    assert collected(wine)["lead"].startswith("flavanoids ")
+    for fact in ("for class", "information gain 0.8718 bits", "the information gain of cellar is 0"):
+        assert fact in collected(wine)["lead"]
+
+
+def test_without_a_ranking_columns_stand_in_the_order_of_the_table(wine: dict[str, Any]) -> None:
+    wine["ranking"] = None
+    assert [row["name"] for row in rows(wine)] == [column["name"] for column in wine["table"]["columns"]]
+    page = render(wine)
+    assert "Mean rank" not in page.split('id="columns-table"')[1].split("</table>")[0]
 
 
 def test_the_lead_states_the_first_column_its_rank_and_the_interval(wine: dict[str, Any]) -> None:
@@ -91,7 +125,6 @@ def test_scores_of_0_are_counted_and_are_no_evidence_of_absence(wine: dict[str, 
     wine["ranking"]["scores"]["information_gain"][:14] = [0.0] * 14
     told = collected(wine)
     assert told["lead"].endswith("; the information gain of 14 columns is 0.")
-    assert told["n_zero_scores"] == 14
     wine["ranking"]["mean_rank"] = None
     lead = collected(wine)["lead"]
     assert lead.startswith("Every information gain is 0. ")
@@ -107,27 +140,6 @@ def test_few_columns_with_a_score_of_0_are_named(wine: dict[str, Any]) -> None:
     assert all(name in told for name in ("ash", "hue", "cellar"))
     gains[names.index("proline")] = 0.0
     assert "the information gain of 4 columns is 0" in collected(wine)["lead"]
-
-
-def test_excluded_columns_have_no_score_of_0(wine: dict[str, Any]) -> None:
-    told = collected(wine)
-    assert "; the information gain of cellar is 0." in told["lead"]
-    assert [row["name"] for row in told["rows"] if row["zero_scores"]] == ["cellar"]
-    assert told["n_zero_scores"] == 1
-    assert "Hide 1 column with a score of 0 by information gain" in render(wine)
-
-
-def test_a_column_without_a_score_is_not_therefore_excluded(wine: dict[str, Any]) -> None:
-    # The Fisher score is of numbers: cellar is a category.
-    wine["ranking"]["mean_rank"] = None
-    wine["ranking"]["criteria"] = [one for one in wine["ranking"]["criteria"] if one["id"] == "fisher_score"]
-    rows = collected(wine)["rows"]
-    assert [row["name"] for row in rows if not row["ranked"]] == ["cellar", "country", "bottle"]
-    assert [row["name"] for row in rows if row["excluded"]] == ["country", "bottle"]
-    table = render(wine).split('<table id="scores"')[1].split("</table>")[0]
-    for row in table.split("<tr")[2:]:
-        excluded = any(f'title="{name}"' in row for name in ("country", "bottle"))
-        assert (" disabled>" in row, ">excluded<" in row) == (excluded, excluded)
 
 
 UNCUT: dict[str, Any] = {
@@ -209,13 +221,14 @@ def test_p_values_are_a_column_of_the_table_and_a_sentence_names_the_tests(wine:
         f"one-way ANOVA for {n - 2} columns and Pearson's chi-squared test for 1 column", "The p-values of cellar are approximate",
     ):  # fmt: skip
         assert fact in shown["tests"]
-    cells = {row["name"]: row["p_value"] for row in shown["rows"]}
+    cells = {row["name"]: row["p_value"] for row in rows(wine)}
     names = wine["ranking"]["columns"]
     assert [cells[name]["text"] for name in names[:5]] == ["<1e−300", "3e−12", "4e−4", "0.030", "0.500"]
     assert [cells[name]["significant"] for name in names[:5]] == [True, True, True, False, False]
     assert cells[names[-1]] == {"value": None, "adjusted": "", "text": "", "significant": False}
+    assert facts(wine, names[3])["Independence test"] == "p-value 0.030, adjusted 0.060"
     page = render(wine)
-    assert page.count('<td class="num p-value"') == len(shown["rows"])
+    assert page.count('<td class="num p-value"') == n
     assert ">Adjusted p</button>" in page
 
 
@@ -248,30 +261,70 @@ def test_columns_that_share_the_first_place_are_all_named(wine: dict[str, Any]) 
 def test_the_scale_goes_from_the_first_rank_to_the_last(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"]["ranks"][:3] = [1.0, 14.0, 7.5]
     wine["ranking"]["mean_rank"]["intervals"][:3] = [[1.0, 1.0], [7.5, 14.0], None]
-    shown = {row["name"]: row["mean_rank"] for row in collected(wine)["rows"]}
-    assert shown["alcohol"] == {
-        "value": 1.0, "text": "1.0", "interval": "1.0 to 1.0", "at": "0.0", "start": "0.0", "width": "0.0",
-    }  # fmt: skip
-    assert (shown["malic_acid"]["start"], shown["malic_acid"]["width"], shown["malic_acid"]["at"]) == (
-        "50.0",
-        "50.0",
-        "100.0",
-    )
-    assert (shown["ash"]["interval"], shown["ash"]["start"], shown["ash"]["width"]) == ("", "50.0", "0.0")
+    shown = {row["name"]: row["rank"] for row in rows(wine)}
+    first, last, middle = (mark_places(shown[name]["mark"]) for name in ("alcohol", "malic_acid", "ash"))
+    assert first == (2.0, (2.0, 2.0))
+    assert last == (98.0, (50.0, 98.0))
+    assert middle == (50.0, None)
+    assert [shown[name]["interval"] for name in ("alcohol", "ash")] == ["1.0 to 1.0", ""]
 
 
-def test_the_rank_by_a_criterion_with_an_interval_is_the_title_of_its_score(wine: dict[str, Any]) -> None:
+def test_the_evidence_of_a_column_states_its_scores_with_ranks_and_intervals(wine: dict[str, Any]) -> None:
     wine["ranking"]["mean_rank"]["criterion_intervals"] = {"fisher_score": [[1.0, 4.5], *[None] * 15]}
-    told = collected(wine)
-    ids = [one.id for one in told["criteria"]]
-    titles = {row["name"]: [score["title"] for score in row["scores"]] for row in told["rows"]}
-    alcohol = titles.pop(wine["ranking"]["columns"][0])
-    assert alcohol == ["rank 1 (1 to 4.5)" if one == "fisher_score" else "" for one in ids]
-    assert not any(map(any, titles.values()))
-    assert 'title="rank 1 (1 to 4.5)"' in render(wine)
-    assert "The tooltip of a score is" in render(wine)
-    wine["ranking"]["mean_rank"]["criterion_intervals"] = {}
-    assert "The tooltip of a score is" not in render(wine)
+    name = wine["ranking"]["columns"][0]
+    scores = facts(wine, name)["Scores"].split("; ")
+    assert len(scores) == 3
+    for stated, one in zip(scores, collected(wine)["criteria"], strict=True):
+        values = [value for value in wine["ranking"]["scores"][one.id] if value is not None]
+        rank = 1 + sum(value > values[0] for value in values)
+        assert f" {values[0]:.4g}".rstrip("0") in stated
+        assert f"rank {rank}" in stated
+        assert ("(1 to 4.5)" in stated) == (one.id == "fisher_score")
+
+
+def test_the_evidence_of_a_column_has_its_cut_points_values_folds_and_association(wine: dict[str, Any]) -> None:
+    assert facts(wine, "ash")["Cut points"] == "none"
+    assert "Cut points" not in facts(wine, "cellar")
+    assert facts(wine, "magnesium")["Cut points"] == "88, 98, 107"
+    told = facts(wine, "proline")
+    assert told["Association"] == "Highest where class is 1 (eta 0.82, 0.76 to 0.86)."
+    column = next(one for one in wine["table"]["columns"] if one["name"] == "proline")
+    assert f"smallest {column['numbers']['min']:g}, mean" in told["Values"]
+    share = {one["name"]: one["share"] for one in wine["assessment"]["frequencies"]}
+    assert told["Chosen in the folds"] == f"{round(10 * share['proline'])} of 10"
+    assert facts(wine, "bottle")["Excluded"].startswith("Every row has its own value")
+
+
+def test_a_picture_shows_the_shares_of_every_class(wine: dict[str, Any]) -> None:
+    row = next(row for row in rows(wine) if row["name"] == "proline")
+    found = next(one for one in wine["distributions"]["columns"] if one["name"] == "proline")
+    shares = np.array(found["counts"]) / np.sum(found["counts"], axis=1, keepdims=True)
+    paths = re.findall(r'<path class="(\w+)" d="M0 24([^"]+)"', row["picture"])
+    assert [color for color, _ in paths] == ["c0", "c1", "c2"]
+    heights = [[24 - float(y) for y in re.findall(r"V([\d.]+)H", path)] for _, path in paths]
+    np.testing.assert_allclose(np.array(heights) / 24, shares / shares.max(), atol=0.003)
+    shown = collect_columns(record_of(wine))
+    assert shown["groups"] == [("Barolo", "c0"), ("Grignolino", "c1"), ("Barbera", "c2")]
+
+
+def test_levels_are_bars_and_a_column_without_values_has_no_picture(wine: dict[str, Any]) -> None:
+    columns = wine["distributions"]["columns"]
+    columns[0] |= {"edges": [], "levels": ["a", "b"], "counts": [[3.0, 1.0], [0.0, 4.0], [2.0, 2.0]]}
+    columns[1] |= {"edges": [], "levels": [], "counts": []}
+    pictures = {row["name"]: row["picture"] for row in rows(wine)}
+    paths = re.findall(r'd="([^"]+)"', pictures[columns[0]["name"]])
+    heights = [[float(h) for h in re.findall(r"v-([\d.]+)h", path)] for path in paths]
+    assert heights == [[18.0, 6.0], [24.0], [12.0, 12.0]]
+    assert pictures[columns[1]["name"]] == ""
+
+
+def test_the_states_of_columns_are_counted_where_there_are_any(wine: dict[str, Any]) -> None:
+    found = rows(wine)
+    states = dict(collect_columns(record_of(wine))["states"])
+    for code, label in states.items():
+        assert label.endswith(f"({sum(row['state'] == code for row in found)})")
+    assert {row["state"] for row in found} == set(states)
+    assert {row["name"] for row in found if row["state"] == "kept"} == {row["name"] for row in found if row["kept"]}
 
 
 def test_the_only_column_is_shown_at_the_start_of_the_scale(bare: dict[str, Any]) -> None:
@@ -281,7 +334,7 @@ def test_the_only_column_is_shown_at_the_start_of_the_scale(bare: dict[str, Any]
         "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]],
         "criterion_intervals": {}, "n_bootstrap": 60, "method": "H.",
     }  # fmt: skip
-    assert collected(bare)["rows"][0]["mean_rank"]["at"] == "0.0"
+    assert mark_places(rows(bare)[0]["rank"]["mark"])[0] == 2.0
 
 
 def test_the_column_that_criteria_disagree_about_most_is_named(wine: dict[str, Any]) -> None:
@@ -306,16 +359,25 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
         "mean_rank": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
                      "intervals": [None] * n, "criterion_intervals": {}, "n_bootstrap": 0, "method": "H."},
     }  # fmt: skip
-    told = collected(result)
-    assert len(told["rows"]) == n
-    assert told["disagreement"]
+    assert len(rows(result)) == n
+    assert collected(result)["disagreement"]
+
+
+def test_very_many_columns_are_packed_beyond_sixty() -> None:
+    page = render(sample.wide(400, 60))
+    table = page.split('id="columns-table"')[1].split("</table>")[0]
+    bodies = re.findall(r"<tbody[^>]*>", table)
+    assert [" hidden" in body for body in bodies] == [False] * 25 + [True] * 35
+    packed = re.findall(r'id="columns-rest">([^<]+)<', page)[0]
+    rest = gzip.decompress(base64.b64decode(packed)).decode()
+    assert rest.count("<tbody") == 340
 
 
 @pytest.mark.parametrize("name", ["wine", "hostile", "bare", "digits"])
 def test_the_section_is_drawn_of_every_sample(name: str) -> None:
     page = render(getattr(sample, name)())
-    section = page.split('<section id="ranking"')[1].split("</section>")[0]
-    assert 'id="scores"' in section
+    section = page.split('<section id="columns"')[1].split("</section>")[0]
+    assert 'id="columns-table"' in section
     assert (">Mean rank</button>" in section) == (name != "bare")
     assert ("95% bootstrap interval" in section) == (name != "bare")
 
@@ -335,14 +397,12 @@ def test_the_readers_choice_begins_with_the_recommended_columns(wine: dict[str, 
     wine["recommendation"]["recommended"] = "knn"
     recommended = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "knn")["columns"]
     assert set(recommended) != subset
-    rows = collected(wine)["rows"]
-    assert {row["name"] for row in rows if row["kept"]} == set(recommended)
-    assert "initially those that are marked “kept”" in render(wine)
+    assert {row["name"] for row in rows(wine) if row["kept"]} == set(recommended)
+    assert "initially those that are kept" in render(wine)
     wine["recommendation"] = None
-    rows = collected(wine)["rows"]
-    assert {row["name"] for row in rows if row["kept"]} == subset
+    assert {row["name"] for row in rows(wine) if row["kept"]} == subset
     wine["subset"] = None
-    assert "initially those that are marked" not in render(wine)
+    assert "initially those that are kept" not in render(wine)
 
 
 def test_that_the_first_column_is_not_ticked_is_explained(wine: dict[str, Any]) -> None:
@@ -356,15 +416,12 @@ def test_that_the_first_column_is_not_ticked_is_explained(wine: dict[str, Any]) 
 def test_of_very_many_columns_the_first_are_listed_and_it_is_stated_where_the_others_are(
     wine: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = [row["name"] for row in collected(wine)["rows"]][:5]
+    first = [row["name"] for row in rows(wine)][:5]
     assert "columns are listed" not in render(wine)
-    for module in (text, ranking, table, subset):
+    for module in (text, columns):
         monkeypatch.setattr(module, "MAX_LISTED", 5)
-    assert [row["name"] for row in collected(wine)["rows"]] == first
-    page = render(wine)
-    assert (
-        page.count("The first 5 of 16 columns are listed; the files saved at the end of the report contain all.") == 2
-    )
+    assert [row["name"] for row in rows(wine)] == first
+    assert "The first 5 of 16 columns are listed; the files saved at the end of the report contain all." in render(wine)
 
 
 def test_years_have_no_separator_of_thousands(wine: dict[str, Any]) -> None:
@@ -373,5 +430,4 @@ def test_years_have_no_separator_of_thousands(wine: dict[str, Any]) -> None:
     wine["ranking"]["cut_points"][name] = [2007.5, 2008.5]
     for low, shown in ((1990.0, "2007.5, 2008.5"), (1990.5, "2,008, 2,008")):
         column["numbers"] = {"mean": 2000.0, "sd": 3.0, "min": low, "max": 2020.0}
-        (row,) = (one for one in collected(wine)["rows"] if one["name"] == name)
-        assert row["cuts"] == shown
+        assert facts(wine, name)["Cut points"] == shown

@@ -1,4 +1,4 @@
-"""The ranking: the scores of all criteria in one sortable table, and the mean rank of each column."""
+"""The columns: one table of their ranks, distributions and associations, why each is kept or not, and all evidence of each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import math
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.recommendation import initial_selection
+from tamiz.report import marks
+from tamiz.report.recommendation import column_states, decision_row, initial_selection, short_reasons
+from tamiz.report.subset import reason_rows
+from tamiz.report.table import values_text
 from tamiz.report.text import (
     MAX_LISTED,
+    capitalize,
     count_with_noun,
     format_number,
     format_p_value,
@@ -21,9 +25,8 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tamiz.report.records.codec import Interval
     from tamiz.report.records.columns import (
         ColumnTestsRecord,
         CriterionInfo,
@@ -33,6 +36,16 @@ if TYPE_CHECKING:
     )
     from tamiz.report.records.study import StudyRecord
 
+# The states of a column by which a reader filters.
+_STATES = (
+    ("kept", "Kept"),
+    ("same", "Redundant"),
+    ("nothing", "Adds nothing measurable"),
+    ("less", "Adds less than the margin"),
+    ("other", "Not selected"),
+    ("leak", "Possible leaks"),
+    ("excluded", "Excluded"),
+)
 _CUTS_SHOWN = 5
 # A column whose ranks differ by this share of all ranks is named in a sentence.
 _MIN_DISAGREEMENT = 0.4
@@ -40,8 +53,8 @@ _FEW_COLUMNS = 5
 _FEW_NAMED = 3
 
 
-def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: the criteria, and one row per column, best first by the mean rank.
+def collect_columns(result: StudyRecord) -> dict[str, Any]:
+    """Return the context of the section: one row per column, best first by the mean rank, with its evidence.
 
     Parameters
     ----------
@@ -50,44 +63,177 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
 
     Returns
     -------
-    dict or None
-        The variables of the template; None without a ranking.
+    dict
+        The variables of the template.
+    """
+    names, evidence = _listed_columns(result), _Evidence(result)
+    rows = [evidence.row(name) for name in names[:MAX_LISTED]]
+    found = result.distributions
+    states = [row["state"] for row in rows]
+    return {
+        "rows": rows,
+        "states": [(code, f"{label} ({states.count(code):,})") for code, label in _STATES if code in states],
+        "groups": []
+        if found is None or len(found.groups) < 2
+        else [
+            (shorten(one.name, 24), color)
+            for one, color in zip(found.groups, marks.group_colors(found.groups), strict=True)
+        ],
+        "has_ranks": any(row["rank"] for row in rows),
+        "has_pictures": any(row["picture"] for row in rows),
+        "has_p_values": any(row["p_value"]["adjusted"] for row in rows),
+        "has_associations": any(row["association"] for row in rows),
+        "has_missing": any(row["n_missing"] for row in rows),
+        "unlisted_note": unlisted_note(len(names)),
+        "has_kept": bool(initial_selection(result)),
+        "ranking": ranking_notes(result),
+    }
+
+
+def _listed_columns(result: StudyRecord) -> list[str]:
+    """Return the names of all columns: those with a rank first, the best on top, then the others in the order of the table."""
+    ranking = result.ranking
+    if ranking is None or not ranking.criteria:
+        return [column.name for column in result.table.columns]
+    order, _ = ranking.best_first()
+    return [ranking.columns[j] for j in order]
+
+
+class _Evidence:
+    """What a study found about each of its columns, by name."""
+
+    def __init__(self, result: StudyRecord) -> None:
+        ranking = result.ranking
+        self.ranking = None if ranking is None or not ranking.criteria else ranking
+        self.kept = set(initial_selection(result))
+        self.why = short_reasons(result)
+        self.states = column_states(result)
+        self.columns = {column.name: column for column in result.table.columns}
+        self.n_rows = result.table.n_rows_used
+        self.pictures = marks.distribution_pictures(result.distributions)
+        self.place = {} if self.ranking is None else {name: j for j, name in enumerate(self.ranking.columns)}
+        self.scale = marks.Scale(1.0, 2.0)
+        self.criteria: list[tuple[CriterionInfo, dict[int, float]]] = []
+        if self.ranking is not None:
+            order, n_ranked = self.ranking.best_first()
+            self.scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
+            for one in self.ranking.criteria_counted_first()[1]:
+                scores = self.ranking.scores[one.id]
+                self.criteria.append((one, _ranks(scores, [j for j in order if scores[j] is not None])))
+        found = result.recommendation
+        self.decisions = {} if found is None else {one.name: decision_row(one, found) for one in found.decisions}
+        self.reasons = {} if result.subset is None else {row["name"]: row for row in reason_rows(result.subset)}
+        assessed = result.assessment
+        n_folds = 0 if assessed is None else len(assessed.scores.nested.folds)
+        self.folds = {} if assessed is None else {
+            one.name: f"{round(one.share * n_folds)} of {n_folds}" for one in assessed.frequencies
+        }  # fmt: skip
+
+    def row(self, name: str) -> dict[str, Any]:
+        """Return the row of a column."""
+        column, j = self.columns.get(name), self.place.get(name)
+        associations = () if self.ranking is None else self.ranking.associations.get(name, ())
+        n_missing = 0 if column is None else column.n_missing
+        return {
+            "name": name,
+            "kind": "" if column is None else column.kind,
+            "kept": name in self.kept,
+            "excluded": column is not None and bool(column.exclusion),
+            "state": "kept" if name in self.kept else self.states.get(name, "other"),
+            "why": self.why.get(name, ""),
+            "rank": None if j is None else self._rank(j),
+            "picture": self.pictures.get(name, ""),
+            "association": associations[0] if associations else "",
+            "p_value": _p_value_cell(None if self.ranking is None else self.ranking.tests, j),
+            "n_missing": n_missing,
+            "missing": format_percent(min(1.0, n_missing / self.n_rows)) if n_missing and self.n_rows else "",
+            "facts": [(label, text) for label, text in self._facts(name) if text],
+        }
+
+    def _rank(self, j: int) -> dict[str, Any] | None:
+        """Return the mean rank of a column, or its rank by the only criterion, with its mark."""
+        assert self.ranking is not None
+        combined = self.ranking.mean_rank
+        rank = self.criteria[0][1].get(j) if combined is None else combined.ranks[j]
+        if rank is None:
+            return None
+        interval = None if combined is None else combined.intervals[j]
+        ends = None if interval is None else tuple(map(self.scale.at, interval))
+        return {
+            "value": rank,
+            "text": f"{rank:.1f}" if combined is not None else f"{rank:g}",
+            "interval": "" if interval is None else f"{interval[0]:.1f} to {interval[1]:.1f}",
+            "mark": marks.dot_interval(self.scale.at(rank), ends),
+        }
+
+    def _facts(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield the evidence of a column in words, "" for what is not known of it."""
+        column, j, ranking = self.columns.get(name), self.place.get(name), self.ranking
+        decision, reason = self.decisions.get(name), self.reasons.get(name)
+        if column is not None and column.exclusion:
+            yield "Excluded", f"{column.exclusion.rstrip('.')}."
+        elif decision is not None:
+            yield "Why", decision["sentence"]
+        elif reason is not None:
+            yield "Why", reason["sentence"]
+        associations = () if ranking is None else ranking.associations.get(name, ())
+        yield "Association", f"{capitalize(associations[0])}." if associations else ""
+        yield "Missing values", " ".join(f"{capitalize(text)}." for text in associations[1:])
+        yield "Chosen in the folds", self.folds.get(name, "") or ("" if decision is None else decision["folds"])
+        yield "p-value of what it adds to all others", "" if decision is None else decision["p_text"]
+        similar = decision["similar"] if decision else reason["similar"] if reason else ()
+        yield "Most similar", ", ".join(f"{shorten(other, 40)} {value}" for other, value in similar)
+        if ranking is not None and j is not None:
+            yield "Rank", self._rank_text(j)
+            yield "Scores", "; ".join(filter(None, (self._score_text(j, *one) for one in self.criteria)))
+            yield "Independence test", self._test_text(j)
+            are_years = column is not None and column.has_years
+            yield "Cut points", _cut_points_text(ranking.cut_points.get(name), are_years=are_years)
+        if column is not None:
+            yield "Equal column", "" if column.same_as is None else shorten(column.same_as, 40)
+            yield "Values", values_text(column)
+            if column.kind_suggestion is not None:
+                yield "Kind", f"could be {column.kind_suggestion.kind}: {column.kind_suggestion.reason}."
+
+    def _rank_text(self, j: int) -> str:
+        rank = self._rank(j)
+        return "" if rank is None or not rank["interval"] else f"{rank['text']} (95% interval {rank['interval']})"
+
+    def _score_text(self, j: int, criterion: CriterionInfo, ranks: Mapping[int, float]) -> str:
+        """Return the score of a column by a criterion, with its rank and the interval of the rank."""
+        assert self.ranking is not None
+        score = self.ranking.scores[criterion.id][j]
+        if score is None:
+            return ""
+        combined = self.ranking.mean_rank
+        intervals = () if combined is None else combined.criterion_intervals.get(criterion.id, ())
+        span = intervals[j] if intervals else None
+        between = "" if span is None else f" ({span[0]:g} to {span[1]:g})"
+        unit = f" {criterion.unit}" if criterion.unit else ""
+        return f"{label_in_sentence(criterion.label)} {format_number(score)}{unit}, rank {ranks[j]:g}{between}"
+
+    def _test_text(self, j: int) -> str:
+        assert self.ranking is not None
+        cell = _p_value_cell(self.ranking.tests, j)
+        return f"p-value {cell['text']}, adjusted {cell['adjusted']}" if cell["adjusted"] else ""
+
+
+def ranking_notes(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the lead of the ranking, its criteria, and the notes on its scores and tests; None without a ranking.
+
+    Parameters
+    ----------
+    result : StudyRecord
     """
     ranking = result.ranking
     if ranking is None or not ranking.criteria:
         return None
     names, mean_rank, tests, target = ranking.columns, ranking.mean_rank, ranking.tests, result.table.target
-    counted, criteria = _counted_first(ranking)
-    scores = [ranking.scores[criterion.id] for criterion in criteria]
-    # Columns with a score of 0 by the first counted criterion can be hidden.
-    first_scores = scores[0]
-    kinds = {column.name: column.kind for column in result.table.columns}
-    excluded = {column.name for column in result.table.columns if column.exclusion}
-    years = {column.name for column in result.table.columns if column.has_years}
+    counted, criteria = ranking.criteria_counted_first()
+    first_scores = ranking.scores[criteria[0].id]
     at_first = set(initial_selection(result))
-    tops = [max((s for s in column if s is not None), default=0.0) for column in scores]
     ranks = [None] * len(names) if mean_rank is None else mean_rank.ranks
-    order, n_ranked = best_columns_first(ranking)
-    titles = [_rank_titles(ranking, criterion) for criterion in criteria]
-    rows = [
-        {
-            "name": names[j],
-            "kind": kinds.get(names[j], ""),
-            "kept": names[j] in at_first,
-            "ranked": first_scores[j] is not None,
-            "excluded": names[j] in excluded,
-            # An excluded column has no score, which differs from a score of 0.
-            "zero_scores": first_scores[j] == 0,
-            "mean_rank": None if mean_rank is None else _mean_rank_cell(ranks[j], mean_rank.intervals[j], n_ranked),
-            "scores": [
-                {**_score_cell(column[j], top), "title": title[j]}
-                for column, top, title in zip(scores, tops, titles, strict=True)
-            ],
-            "p_value": _p_value_cell(tests, j),
-            "cuts": _cut_points_text(ranking.cut_points.get(names[j]), are_years=names[j] in years),
-        }
-        for j in order[:MAX_LISTED]
-    ]
+    order, n_ranked = ranking.best_first()
     # All columns that tie for the first rank are named.
     order_by = first_scores if mean_rank is None else ranks
     tied = [j for j in order[:n_ranked] if order_by[j] == order_by[order[0]]]
@@ -108,46 +254,15 @@ def collect_ranking(result: StudyRecord) -> dict[str, Any] | None:
         "mean_rank": mean_rank,
         "ranked_by": "" if mean_rank is None else _criteria_text(counted, criteria[len(counted) :]),
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),
-        "has_criterion_intervals": mean_rank is not None and bool(mean_rank.criterion_intervals),
-        "n_ranked": n_ranked,
-        "n_zero_scores": sum(row["zero_scores"] for row in rows),
-        "zero_scores_by": label_in_sentence(criteria[0].label),
         "uncut": uncut_sentences(ranking, target),
         "tests": "" if tests is None else _tests_text(tests, shorten(target, 40)),
-        "at_chance": _chance_level_text(ranking, target),
-        "associations": [f"{one}." for one in ranking.associations],
-        "notes": list(filter(None, [ranking.interactions])),
         "has_p_values": tests is not None and not tests.untestable_reason,
+        "at_chance": _chance_level_text(ranking, target),
+        "notes": list(filter(None, [ranking.interactions])),
         "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "has_cuts": bool(ranking.cut_points),
-        "has_kept": bool(at_first),
         "first_unticked": _first_unticked_text(names[order[0]], at_first) if at_first and n_ranked else "",
-        "rows": rows,
-        "unlisted_note": unlisted_note(len(names)),
     }
-
-
-def _counted_first(ranking: RankingRecord) -> tuple[list[CriterionInfo], list[CriterionInfo]]:
-    """Return the criteria that the mean rank counts, and all criteria with these first."""
-    rank = ranking.mean_rank
-    counted = [one for one in ranking.criteria if rank is None or one.id in rank.criteria]
-    return counted, [*counted, *(one for one in ranking.criteria if one not in counted)]
-
-
-def best_columns_first(ranking: RankingRecord) -> tuple[list[int], int]:
-    """Return the numbers of the columns, best first by the mean rank, and how many have one.
-
-    Parameters
-    ----------
-    ranking : RankingRecord
-    """
-    scores = ranking.scores[_counted_first(ranking)[1][0].id]
-    ranks = [None] * len(scores) if ranking.mean_rank is None else ranking.mean_rank.ranks
-    order = sorted(
-        range(len(scores)),
-        key=lambda j: (scores[j] is None, math.inf if ranks[j] is None else ranks[j], -(scores[j] or 0.0), j),
-    )
-    return order, sum(score is not None for score in scores)
 
 
 def _criteria_text(counted: Sequence[CriterionInfo], others: Sequence[CriterionInfo]) -> str:
@@ -339,10 +454,10 @@ def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
     return text
 
 
-def _p_value_cell(tests: ColumnTestsRecord | None, j: int) -> dict[str, Any]:
+def _p_value_cell(tests: ColumnTestsRecord | None, j: int | None) -> dict[str, Any]:
     """Return the p-value of a column as a number, and the adjusted one and the p-value as text."""
-    p = None if tests is None else tests.p_values[j]
-    adjusted = None if tests is None else tests.adjusted[j]
+    p = None if tests is None or j is None else tests.p_values[j]
+    adjusted = None if tests is None or j is None else tests.adjusted[j]
     if tests is None or p is None or adjusted is None:
         return {"value": None, "adjusted": "", "text": "", "significant": False}
     return {
@@ -350,25 +465,6 @@ def _p_value_cell(tests: ColumnTestsRecord | None, j: int) -> dict[str, Any]:
         "adjusted": format_p_value(adjusted),
         "text": format_p_value(p),
         "significant": adjusted <= tests.level,
-    }
-
-
-def _mean_rank_cell(rank: float | None, interval: Interval | None, n_ranked: int) -> dict[str, Any]:
-    """Return a rank and its interval as text, and their positions between the first and the last rank in percent."""
-    if rank is None:
-        return {"value": None, "text": "", "interval": "", "at": "0", "start": "0", "width": "0"}
-
-    def position(one: float) -> float:
-        return 100 * (one - 1) / max(n_ranked - 1, 1)
-
-    low, high = (rank, rank) if interval is None else interval
-    return {
-        "value": rank,
-        "text": f"{rank:.1f}",
-        "interval": "" if interval is None else f"{low:.1f} to {high:.1f}",
-        "at": f"{position(rank):.1f}",
-        "start": f"{position(low):.1f}",
-        "width": f"{position(high) - position(low):.1f}",
     }
 
 
@@ -390,18 +486,6 @@ def _disagreement_text(ranking: RankingRecord, mean_rank: MeanRank, criteria: Se
     )
 
 
-def _rank_titles(ranking: RankingRecord, criterion: CriterionInfo) -> list[str]:
-    """Return the rank of every column by a criterion and its interval, "" without an interval."""
-    mean_rank = ranking.mean_rank
-    intervals = {} if mean_rank is None else mean_rank.criterion_intervals
-    found = {j: one for j, one in enumerate(intervals.get(criterion.id, ())) if one is not None}
-    ranks = _ranks(ranking.scores[criterion.id], list(found))
-    titles = [""] * len(ranking.columns)
-    for j, (low, high) in found.items():
-        titles[j] = f"rank {ranks[j]:g} ({low:g} to {high:g})"
-    return titles
-
-
 def _ranks(values: Sequence[float | None], column_numbers: Sequence[int]) -> dict[int, float]:
     """Return the rank of every used column; equal scores share the mean of their ranks."""
     scores = [-math.inf if value is None else value for value in values]
@@ -412,17 +496,6 @@ def _ranks(values: Sequence[float | None], column_numbers: Sequence[int]) -> dic
         ranks |= dict.fromkeys(columns, above + (len(columns) + 1) / 2)
         above += len(columns)
     return ranks
-
-
-def _score_cell(value: float | None, best: float) -> dict[str, Any]:
-    """Return a score as text, and the length of its bar: its share of the best score of the criterion, at least 0."""
-    share = max(0.0, value / best) if value is not None and best > 0 else 0.0
-    text = format_number(value)
-    # Equal decimals align the decimal points. Unbounded scores, such as a variance, span too many magnitudes for that.
-    if value and 1e-4 <= best < 10:
-        decimals = 3 - math.floor(math.log10(best))
-        text = f"{value:.{decimals}f}" if abs(value) >= 0.5 * 10**-decimals else f"<{10**-decimals:.{decimals}f}"
-    return {"value": value, "text": text.replace("-", "−"), "percent": f"{100 * share:.1f}"}
 
 
 def _cut_points_text(cuts: Sequence[float] | None, *, are_years: bool) -> str:
