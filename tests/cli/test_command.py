@@ -1,6 +1,7 @@
 """Help, versions, streams and exit statuses of the command line as a whole."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,8 +62,36 @@ def test_help_of_study_lists_every_method_with_dashes(tamiz: Callable[..., Resul
 def test_help_of_kinds_lists_every_kind(tamiz: Callable[..., Result]) -> None:
     from tamiz.table.schema import KINDS
 
-    shown = tamiz("study", "-h").stdout
+    shown = tamiz("study", "--help").stdout
     assert [kind for kind in KINDS if kind not in shown] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_whole_help_has_every_option_once_and_the_short_one_a_few(
+    tamiz: Callable[..., Result], command: str
+) -> None:
+    whole, short = (
+        re.findall(r"^  (-[^ ].*?)(?:  |$)", tamiz(command, flag).stdout, re.M) for flag in ("--help", "-h")
+    )
+    options = [one for one in main.commands[command].params if one.param_type_name == "option"]
+    named = [one for one in options if any(set(one.opts) & set(re.findall(r"--?[a-z-]+", line)) for line in whole)]
+    assert named == options
+    assert {line.split(" ")[0] for line in short} <= {line.split(" ")[0] for line in whole}
+    assert len(short) <= 13
+
+
+def test_the_short_help_of_a_study_has_four_headings_and_names_the_whole_one(tamiz: Callable[..., Result]) -> None:
+    lines = tamiz("study", "-h").stdout.splitlines()
+    assert [line for line in lines if re.fullmatch(r"[A-Z][a-z]+:", line)] == [
+        "Table:",
+        "Choose:",
+        "Search:",
+        "Output:",
+    ]
+    assert lines[-1].strip().startswith("tamiz study --help shows all ")
+    assert len(lines) <= 50
+    headings = [line for line in tamiz("study", "--help").stdout.splitlines() if re.fullmatch(r"[A-Z][a-z]+:", line)]
+    assert headings == ["Table:", "Choose:", "Search:", "Assess:", "Maps:", "Output:", "Run:", "Help:"]
 
 
 def test_no_arguments_show_the_help(tamiz: Callable[..., Result]) -> None:

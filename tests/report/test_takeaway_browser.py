@@ -77,6 +77,40 @@ def test_a_spreadsheet_runs_no_formula_in_a_name(browser: Any, tmp_path: Path) -
 def test_downloads_of_absent_results_are_not_offered(read: Any) -> None:
     reader = read("bare")
     assert reader.page.locator("#takeaway button").all_inner_texts() == [
-        "Save the 0 ticked columns as CSV", "Save the ranking as CSV", "Save all numbers as JSON",
+        "Save the 0 ticked columns as CSV", "Save the ranking as CSV", "Save all numbers as JSON", "Copy a link to this view",
     ]  # fmt: skip
     assert reader.page.locator("#save-columns").is_disabled()
+
+
+def test_a_link_to_a_view_restores_it(read: Any, browser: Any) -> None:
+    reader = read("wine")
+    page = reader.page
+    page.locator("#columns-table .keep input:checked").first.uncheck()
+    chosen = page.locator("#save-columns").inner_text()
+    page.locator("#column-scores").select_option(label="Fisher score")
+    page.locator("#columns-tools input").fill("al")
+    page.locator("#colours select").select_option(label="alcohol")
+    page.locator("#pick input").fill("1-9")
+    page.locator("#pick input").press("Enter")
+    page.locator("#copy-link").click()
+    page.wait_for_function("() => location.hash.includes('&')")
+    other = browser.new_page(viewport={"width": 1400, "height": 900})
+    other.goto(page.url)
+    other.locator("#picked").wait_for()
+    assert other.locator("#picked .status").inner_text().startswith("9 of 178 rows")
+    assert other.locator("#colours select").evaluate("(one) => one.selectedOptions[0].textContent") == "alcohol"
+    assert other.locator("#save-columns").inner_text() == chosen
+    assert other.locator("#columns-tools input").input_value() == "al"
+    other.wait_for_function("() => document.querySelector('th[data-key=rank]').textContent.includes('Fisher score')")
+    other.close()
+
+
+@pytest.mark.parametrize(
+    "hash_", ["%E0%A4%A", "columns&keep=%5B1", "columns&map=x&rank=nothing&colour=99", "&&&", "<b>"]
+)
+def test_an_address_that_is_no_view_harms_nothing(read: Any, hash_: str) -> None:
+    reader = read("wine")
+    reader.page.goto(f"{reader.page.url.split('#')[0]}#{hash_}")
+    reader.page.reload()
+    reader.page.wait_for_timeout(300)
+    assert reader.page.locator("#columns-table tbody").count() == 16

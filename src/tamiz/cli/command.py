@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -20,6 +21,25 @@ from tamiz.runtime.verdicts import check_codes
 INTERRUPTED, TERMINATED = 130, 143
 # tamiz raises these for unusable data and failed runs. Any other exception is a defect and keeps its traceback.
 _USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, ImportError)
+
+
+# The options of all commands under the headings of their help.
+_HEADINGS = {
+    "Table": "target kinds header missing weight weights group time memory config",
+    "Choose": "relevance method merit n-features components keep-leaks fixed exclude column-group allow-duplicates measure "
+    "threshold n-pairs fdr max-false max-iter top keep fill-missing categories correction convention",
+    "Search": "search start journal max-seconds max-evaluations patience min-gain target-merit",
+    "Assess": "assess semi-synthetic scoring folds random-folds stability",
+    "Maps": "reduce map-columns map-rows dissimilarity graph t points no-points",
+    "Output": "output json model plot escape-formulas dry-run verbose quiet mute debug",
+    "Run": "seed jobs workers scheduler",
+}
+# The options of the short help.
+_MAIN_OPTIONS = {
+    "target", "kinds", "group", "relevance", "method", "merit", "n-features", "components", "keep-leaks", "top", "keep",
+    "fill-missing", "search", "max-seconds", "output", "json", "model", "plot", "dry-run",
+}  # fmt: skip
+_SHORT_HELP = "tamiz.short_help"
 
 
 class CommandError(click.ClickException):
@@ -45,8 +65,36 @@ class DataCommand(click.Command):
                 help="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
             ),
             click.Option(["--debug"], is_flag=True, help="Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
+            click.Option(
+                ["-h"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_short_help,
+                help="Show the main options; --help shows all.",
+            ),
         ]
         super().__init__(name, params=[*(params or ()), *common], **attributes)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under headings; those of the short help are the main ones."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        is_short = ctx.meta.get(_SHORT_HELP, False)
+        headings = {name: heading for heading, names in _HEADINGS.items() for name in names.split()}
+        for heading in [*_HEADINGS, "Help"]:
+            rows = []
+            for option in options:
+                names = {name.removeprefix("--") for name in option.opts if name.startswith("--")}
+                own = next((headings[name] for name in names if name in headings), "Help")
+                if own == heading and (not is_short or names & _MAIN_OPTIONS):
+                    record = option.get_help_record(ctx)
+                    rows.append((record[0], _first_words(record[1])) if record is not None and is_short else record)
+            if found := [row for row in rows if row is not None]:
+                with formatter.section(heading):
+                    formatter.write_dl(found)
+        if is_short:
+            formatter.write_paragraph()
+            formatter.write_text(f"{ctx.command_path} --help shows all {len(options) - 1} options.")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and raise a `CommandError` of one sentence for an error of the data or the run."""
@@ -61,6 +109,20 @@ class DataCommand(click.Command):
             if debug:
                 raise
             raise CommandError(_error_message(error)) from error
+
+
+def _first_words(text: str) -> str:
+    """Return the first sentence of a help text, or what stands before its colon."""
+    return re.split(r"[.:;] |  \[", text, maxsplit=1)[0].rstrip(".") + "."
+
+
+def _show_short_help(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    del param
+    if not asked or ctx.resilient_parsing:
+        return
+    ctx.meta[_SHORT_HELP] = True
+    click.echo(ctx.get_help(), color=ctx.color)
+    ctx.exit()
 
 
 class CommandGroup(click.Group):

@@ -42,7 +42,7 @@ def _load_config(context: click.Context, param: click.Parameter, config: Path | 
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         raise click.UsageError(f"{config} is not TOML: {message[:1].lower()}{message[1:]}.", context) from error
-    known = {_option_name(one): one for one in context.command.params if one is not param}
+    known = {_option_name(one): one for one in context.command.params if one.expose_value}
     found: dict[str, Any] = {}
     for key, value in content.items():
         try:

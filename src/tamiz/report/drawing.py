@@ -33,6 +33,7 @@ _VARIABLES = {
     figures.STRONG: "var(--chart)",
     **{color: f"var(--c{k})" for k, color in enumerate(figures.CLASS_COLORS)},
 }
+_LEAST_OPACITY = 0.6
 # The style sheet's style of text in a chart.
 _TEXT_STYLE: dict[str, Any] = {"font-size": "9px", "fill": figures.MUTED}
 # More lines of a legend stand below the chart.
@@ -161,7 +162,8 @@ class _Elements:
                 "stroke-linecap": "round",
             }
             if "fill-opacity" in style:
-                dot["stroke-opacity"] = style["fill-opacity"]
+                # Dots that are one path do not add up to darker ones where they overlap.
+                dot["stroke-opacity"] = f"{max(float(style['fill-opacity']), _LEAST_OPACITY)}"
             return "path", inherited | {"style": _joined(dot), "d": f"M{_short(x)} {_short(y)}h0"}, ""
         places = iter(_NUMBER.findall(shape["d"]))
         moved = _NUMBER.sub(lambda _: "{}", shape["d"]).replace("\n", "")

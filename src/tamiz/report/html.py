@@ -16,8 +16,9 @@ from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
 from tamiz.report.verdict import collect_verdict
 
-# Assets of the page itself, before those of its sections.
+# Assets of the page itself, before and after those of its sections.
 _PAGE_ASSETS = ("page", "verdict", "tables", "takeaway")
+_LAST_ASSETS = ("state",)
 # The sections that are open, in their order; one that is there in place of another is folded where there is the other.
 _OPEN_SECTIONS = ("columns", "recommendation", "subset", "redundancy", "maps", "reproduction")
 _IN_PLACE_OF = {"subset": "recommendation", "redundancy": "recommendation"}
@@ -117,7 +118,7 @@ def _script() -> str:
 def _concatenate_assets(extension: str) -> str:
     """Return the concatenated CSS or JavaScript files of the page and of its sections."""
     folder = files("tamiz.report") / "templates"
-    names = [*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section"))]
+    names = [*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section")), *_LAST_ASSETS]
     found = (folder / f"{name}.{extension}" for name in names)
     return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
 

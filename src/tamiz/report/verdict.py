@@ -8,7 +8,15 @@ from tamiz.report import marks
 from tamiz.report.map_trust import most_trusted_map, trust_text
 from tamiz.report.recommendation import deciding_score, decision_code, initial_selection, short_reasons
 from tamiz.report.score_text import score_format_for
-from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_names, shorten
+from tamiz.report.text import (
+    capitalize,
+    count_with_noun,
+    format_count,
+    format_number,
+    format_percent,
+    join_names,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +159,7 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
     around = marks.Scale.around(spans)
     scale = marks.Scale(score_format.clip(around.low), score_format.clip(around.high))
     return {
-        "title": f"{score_format.name} of {next(m.label for m in found.models if m.id == found.deciding)}, new rows",
+        "title": f"{capitalize(score_format.name)} of {next(m.label for m in found.models if m.id == found.deciding)}, new rows",
         "rows": [
             {
                 "label": label,
@@ -176,7 +184,14 @@ def _reliability_text(result: StudyRecord) -> str:
         n = sum(merit >= found.null.observed for merit in found.null.merits)
         searches = count_with_noun(len(found.null.merits), "search", "searches")
         parts.append(f"Shuffled target: {n or 'none'} of {searches} as good.")
-    parts.append(f"Stability {found.stability.estimate:.2f} ({found.stability.low:.2f} to {found.stability.high:.2f}).")
+    recommended = result.recommendation
+    # All columns are no selection that could change.
+    if recommended is None or recommended.recommended != recommended.all_columns.id:
+        estimate, low, high = (
+            f"{one:.2f}".replace("-", "−")
+            for one in (found.stability.estimate, found.stability.low, found.stability.high)
+        )
+        parts.append(f"Stability {estimate} ({low} to {high}).")
     return " ".join(parts)
 
 

@@ -82,7 +82,8 @@ const chosen = (() => {
 // ---- a folded section opens where a link leads to it or into it
 
 const unfold = () => {
-  const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+  // The state of the page may follow the section.
+  const target = location.hash.length > 1 && byId(location.hash.slice(1).split("&")[0]);
   const folded = target && target.closest("details.folded");
   if (folded && !folded.open) { folded.open = true; target.scrollIntoView(); }
 };
