@@ -295,6 +295,24 @@ def test_the_evidence_of_a_column_has_its_cut_points_values_folds_and_associatio
     assert facts(wine, "bottle")["Excluded"].startswith("Every row has its own value")
 
 
+@pytest.mark.parametrize(
+    ("stated", "short"),
+    [
+        ("highest where class is 1 (eta 0.82, 0.76 to 0.86)", "highest where class is 1 (eta 0.82)"),
+        ("higher where y is a (+1.07 standard deviations, 0.89 to 1.25)", "higher where y is a (+1.07 SD)"),
+        ("y is b in 55% of Dream (43 to 67), Cramer's V 0.66, 0.62 to 0.70", "y is b in 55% of Dream, Cramer's V 0.66"),
+        ("y falls with it (rank correlation -0.51, -0.60 to -0.41)", "y falls with it (rank correlation -0.51)"),
+        ("direction uncertain; higher where y is a (+0.01 standard deviations, -0.1 to 0.2)", "no clear association"),
+    ],
+)
+def test_a_row_states_direction_and_size_of_an_association_and_its_evidence_the_interval(
+    stated: str, short: str, wine: dict[str, Any]
+) -> None:
+    wine["ranking"]["associations"] = {"ash": [stated]}
+    assert next(row["association"] for row in rows(wine) if row["name"] == "ash") == short
+    assert facts(wine, "ash")["Association"].lower() == f"{stated}.".lower()
+
+
 def test_a_picture_shows_the_shares_of_every_class(wine: dict[str, Any]) -> None:
     row = next(row for row in rows(wine) if row["name"] == "proline")
     found = next(one for one in wine["distributions"]["columns"] if one["name"] == "proline")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tamiz.report.graph import collect_graph
 from tamiz.report.maps import collect_maps
 
@@ -65,3 +67,26 @@ def test_a_complete_graph_is_reported_as_without_information(wine: dict[str, Any
     told = collect_graph(record_of(wine))
     assert told is not None
     assert not told["cautions"]
+
+
+def test_a_map_with_a_few_far_rows_shows_the_others_and_says_so(wine: dict[str, Any]) -> None:
+    first = wine["maps"][0]
+    assert first_map(wine)["drawn"]["beyond"] == ""
+    points = np.array(first["points"])
+    assert first_map(wine)["drawn"]["extent"] == [
+        (low, high) for low, high in zip(points.min(0), points.max(0), strict=True)
+    ]
+    first["points"][7] = [500.0, 0.0]
+    drawn = first_map(wine)["drawn"]
+    assert drawn["beyond"] == "1 row far from the others is beyond the edges; − shows all."
+    (left, right), _ = drawn["extent"]
+    others = np.delete(points, 7, axis=0)
+    assert left <= others[:, 0].min()
+    assert others[:, 0].max() <= right < 20
+    assert first_map(wine)["picture"].count("h0") == len(points) - 1
+
+
+def test_many_far_rows_are_not_left_out(wine: dict[str, Any]) -> None:
+    for k in range(9):
+        wine["maps"][0]["points"][k] = [500.0 + k, 0.0]
+    assert first_map(wine)["drawn"]["beyond"] == ""

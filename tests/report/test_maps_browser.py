@@ -213,6 +213,25 @@ def test_zoom_by_buttons_and_keys_moves_the_points_and_goes_back(read: Any) -> N
     assert reader.drawn() == whole
 
 
+def test_rows_far_from_the_others_are_shown_by_zooming_out(opened: Any) -> None:
+    result = sample.wine()
+    result["maps"][0]["points"][7] = [500.0, 0.0]
+    reader = opened(result)
+    whole = reader.drawn()
+    pick(reader, "8")
+    assert rows_shown(reader) == 1
+    reader.page.locator("#picked-clear").click()
+    minus = reader.page.locator("#map-1 .map-tools button").nth(1)
+    for _ in range(12):
+        minus.click()
+    far = reader.drawn()
+    assert far != whole
+    minus.click()
+    assert reader.drawn() == far
+    reader.page.locator("#map-1 .map-tools button").nth(2).click()
+    assert reader.drawn() == whole
+
+
 def test_a_map_is_saved_as_a_picture(read: Any, tmp_path: Path) -> None:
     reader = read("wine", accept_downloads=True)
     reader.show("map-1-points")

@@ -48,6 +48,16 @@ def test_classes_are_counted_in_intervals_between_the_ends_of_most_values(frame)
     assert np.sum(columns["x"].counts) == frame["x"].notna().sum()
 
 
+def test_a_heavy_tail_of_positive_numbers_is_counted_in_intervals_of_equal_ratio():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"pay": np.exp(2 * rng.normal(size=500)), "age": rng.uniform(18, 90, 500)})
+    pay, age = described(frame).columns
+    ends = np.quantile(frame["pay"], [0.005, 0.995])
+    np.testing.assert_allclose(pay.edges, np.geomspace(*ends, 13))
+    np.testing.assert_array_equal(pay.counts[0], shares(frame["pay"].to_numpy(), np.array(pay.edges)))
+    assert (pay.is_logarithmic, age.is_logarithmic) == (True, False)
+
+
 def test_few_numbers_are_levels_and_rare_levels_are_one(frame):
     (few, level) = (one for one in described(frame).columns if one.name in ("few", "level"))
     assert (few.edges, few.levels) == ((), ("0", "2", "4", "6", "8"))

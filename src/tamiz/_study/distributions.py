@@ -17,11 +17,15 @@ from tamiz.table.views import target_array, weight_array
 _N_BINS, _MAX_LEVELS, _MAX_GROUPS, _MAX_NUMBERS = 12, 8, 6, 12
 # The first and the last interval contain all values beyond these quantiles: one outlier would make the others one bar.
 _ENDS = (0.005, 0.995)
+# Positive numbers whose end is this many times their median are counted in intervals of equal ratio.
+_TAIL = 12.0
 _THIRDS = ("lowest third", "middle third", "highest third")
 
 
 def describe_distributions(table: Table, columns: Sequence[int]) -> DistributionsRecord:
-    """Return the weighted counts of columns in intervals of equal width, or by level, for each group of the target.
+    """Return the weighted counts of columns in intervals or by level, for each group of the target.
+
+    Intervals have equal width, and equal ratio where positive numbers have a heavy tail.
 
     Parameters
     ----------
@@ -81,7 +85,9 @@ def _count(
         low, high = np.quantile(values, _ENDS)
         if not low < high:
             low, high = float(found[0]), float(found[-1])
-        bounds = np.linspace(low, high, _N_BINS + 1)
+        # On a linear scale nearly all values of a heavy tail would be in the first interval.
+        is_tailed = low > 0 and high > _TAIL * float(np.median(values))
+        bounds = (np.geomspace if is_tailed else np.linspace)(low, high, _N_BINS + 1)
         edges = tuple(bounds.tolist())
         at = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, _N_BINS - 1)
     else:

@@ -34,6 +34,7 @@ def config_option(command: Command) -> Command:
 
 def _load_config(context: click.Context, param: click.Parameter, config: Path | None) -> None:
     """Make the values of the file the defaults of the command line."""
+    del param
     if config is None or context.resilient_parsing:
         return
     text = _read_text(config, context)

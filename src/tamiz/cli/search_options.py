@@ -353,7 +353,8 @@ _OPTIONS = [
         "--search",
         type=SearchName(),
         metavar="NAME[:ARGUMENT]",
-        help=f"How subsets are searched: {_searches.names}; beam:20 is a beam of width 20, best-first:backward starts with every column, "
+        help=f"How subsets are searched: {_searches.names}; beam:20 is a beam of width 20, best-first:backward starts with every "
+        "column, "
         "recursive-elimination:0.1 drops a tenth of the columns in each step.  "
         "[default: best-first. For a numeric target with the default merit: forward, but best-first if --start, --fixed, "
         "--exclude or --column-group is used]",

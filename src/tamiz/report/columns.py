@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,8 @@ class _Evidence:
         self.states = column_states(result)
         self.columns = {column.name: column for column in result.table.columns}
         self.n_rows = result.table.n_rows_used
+        found_distributions = () if result.distributions is None else result.distributions.columns
+        self.logarithmic = {one.name for one in found_distributions if one.is_logarithmic}
         self.pictures = marks.distribution_pictures(result.distributions)
         self.place = {} if self.ranking is None else {name: j for j, name in enumerate(self.ranking.columns)}
         self.scale = marks.Scale(1.0, 2.0)
@@ -143,7 +146,8 @@ class _Evidence:
             "why": self.why.get(name, ""),
             "rank": None if j is None else self._rank(j),
             "picture": self.pictures.get(name, ""),
-            "association": associations[0] if associations else "",
+            "logarithmic": name in self.logarithmic,
+            "association": _short_association(associations[0]) if associations else "",
             "p_value": _p_value_cell(None if self.ranking is None else self.ranking.tests, j),
             "n_missing": n_missing,
             "missing": format_percent(min(1.0, n_missing / self.n_rows)) if n_missing and self.n_rows else "",
@@ -216,6 +220,15 @@ class _Evidence:
         assert self.ranking is not None
         cell = _p_value_cell(self.ranking.tests, j)
         return f"p-value {cell['text']}, adjusted {cell['adjusted']}" if cell["adjusted"] else ""
+
+
+def _short_association(text: str) -> str:
+    """Return direction and size of an association without its interval, which is in the evidence of the column."""
+    if text.startswith(("direction uncertain", "no clear difference", "no association")):
+        return "no clear association"
+    return re.sub(r"[,;] [+−-]?[\d.]+ to [+−-]?[\d.]+(?=[);]|$)| \([\d.]+ to [\d.]+\)", "", text).replace(
+        "standard deviations", "SD"
+    )
 
 
 def ranking_notes(result: StudyRecord) -> dict[str, Any] | None:

@@ -151,6 +151,8 @@ def _map_context(
         else {
             "axes": [f"{shorten(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=False)],
             "one_scale": one_scale,
+            "extent": (extent := marks.map_extent(points)),
+            "beyond": _beyond_text(points, extent),
             "arrows": over,
             "clusters": cluster_centers(fitted_map),
         },
@@ -161,6 +163,18 @@ def _map_context(
         "galleries": [_image_set(shown) for shown in fitted_map.galleries],
         "left_out": points is None,
     }
+
+
+def _beyond_text(points: Sequence[Sequence[float]], extent: Sequence[tuple[float, float]]) -> str:
+    """Return how many points are beyond the edges of a map, "" if none is."""
+    n = sum(
+        not all(low <= value <= high for value, (low, high) in zip(point, extent, strict=False)) for point in points
+    )
+    return (
+        f"{count_with_noun(n, 'row')} far from the others {'is' if n == 1 else 'are'} beyond the edges; − shows all."
+        if n
+        else ""
+    )
 
 
 def can_share_scale(points: Sequence[Sequence[float]]) -> bool:

@@ -20,6 +20,8 @@ _N_SHADES = 6
 _WIDE, _TALL = 120, 24
 # The width, height and margin of the picture of a map, and its largest number of points.
 _WIDTH, _HEIGHT, _MARGIN, _MAX_POINTS = 1000, 600, 14, 2_000
+# The share of the points at each end of an axis that may be beyond it, farther from the others than half of their width.
+_FAR_SHARE, _FAR = 0.005, 0.5
 
 
 @dataclass(frozen=True)
@@ -131,21 +133,40 @@ def _percent(at: float) -> str:
     return f"{2 + 96 * at:.1f}%"
 
 
+def map_extent(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """Return the ends of both axes of a map: those of all points, or, where a few are far from all others, of the others."""
+    ends = []
+    for values in (sorted(point[axis] for point in points) for axis in range(2)):
+        low, high = values[0], values[-1]
+        inner = [values[int(share * (len(values) - 1))] for share in (_FAR_SHARE, 1 - _FAR_SHARE)]
+        room = _FAR * (inner[1] - inner[0])
+        # Without the far points the others have more than half of the axis.
+        if inner[1] > inner[0] and high - low > 2 * (min(high, inner[1] + room) - max(low, inner[0] - room)):
+            low, high = max(low, inner[0] - room), min(high, inner[1] + room)
+        ends.append((low, high))
+    return ends
+
+
 def point_picture(
     points: Sequence[Sequence[float]], values: Sequence[float | None] | None, n_levels: int, *, one_scale: bool
 ) -> Markup:
     """Return the points of a map, coloured by levels (their numbers) or, with `n_levels` 0, by numbers."""
-    rows = range(0, len(points), -(-len(points) // _MAX_POINTS))
+    (left, right), (low, high) = map_extent(points)
+    rows = [
+        i
+        for i in range(0, len(points), -(-len(points) // _MAX_POINTS))
+        if left <= points[i][0] <= right and low <= points[i][1] <= high
+    ]
     xs, ys = ([points[i][k] for i in rows] for k in range(2))
-    width, height = (max(xs) - min(xs)) or 1.0, (max(ys) - min(ys)) or 1.0
+    width, height = (right - left) or 1.0, (high - low) or 1.0
     x_scale, y_scale = (_WIDTH - 2 * _MARGIN) / width, (_HEIGHT - 2 * _MARGIN) / height
     if one_scale:
         x_scale = y_scale = min(x_scale, y_scale)
-    left, top = _WIDTH / 2 - x_scale * (min(xs) + width / 2), _HEIGHT / 2 + y_scale * (min(ys) + height / 2)
+    start, top = _WIDTH / 2 - x_scale * (left + width / 2), _HEIGHT / 2 + y_scale * (low + height / 2)
     classes = ["c0"] * len(rows) if values is None else _classes([values[i] for i in rows], n_levels)
     paths: dict[str, list[str]] = {}
     for x, y, name in zip(xs, ys, classes, strict=True):
-        paths.setdefault(name, []).append(f"M{round(left + x_scale * x)} {round(top - y_scale * y)}h0")
+        paths.setdefault(name, []).append(f"M{round(start + x_scale * x)} {round(top - y_scale * y)}h0")
     drawn = "".join(f'<path class="{name}" d="{"".join(marks)}"/>' for name, marks in sorted(paths.items()))
     return Markup(f'<svg class="points" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-hidden="true">{drawn}</svg>')
 

@@ -302,6 +302,14 @@ class ColumnDistribution:
     levels: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]
 
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether the intervals have equal ratios, not equal widths."""
+        if len(self.edges) < 3 or self.edges[0] <= 0:
+            return False
+        first, last = self.edges[1] - self.edges[0], self.edges[-1] - self.edges[-2]
+        return last > 2 * first
+
     def __post_init__(self) -> None:
         for row in self.counts:
             check_lengths(counts=row, parts=self.edges[1:] or self.levels)

@@ -103,11 +103,14 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // ---- a map
 
   const fitted = (plot) => {
-    const { x, y } = points.places[index(plot)], [[left, right], [low, high]] = [span(x), span(y)];
+    const { x, y } = points.places[index(plot)], [[left, right], [low, high]] = about.maps[index(plot)].extent;
+    // The smallest zoom shows the rows that are far from the others too.
+    const [[first, last], [bottom, top]] = [span(x), span(y)];
+    const far = Math.max(...[[left, right, first, last], [low, high, bottom, top]].map(([a, b, from, to]) => Math.max((a + b) / 2 - from, to - (a + b) / 2) * 2 / (b - a || 1)));
     const { clientWidth: width, clientHeight: height } = plot;
     let across = (width - 2 * MARGIN) / (right - left || 1), up = (height - 2 * MARGIN) / (high - low || 1);
     if (about.maps[index(plot)].one_scale) across = up = Math.min(across, up);
-    return { across, up, x: (left + right) / 2, y: (low + high) / 2, width, height };
+    return { across, up, x: (left + right) / 2, y: (low + high) / 2, width, height, least: far > 1.01 ? 1 / far : 1 };
   };
 
   // The functions from a place on a map to pixels and back.
@@ -155,7 +158,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   function paint(plot, pen) {
     const { x, y } = points.places[index(plot)], map = about.maps[index(plot)], { toX, toY, width, height, view } = transform(plot);
     const n = points.rows.length, many = n > MOST_SHAPES;
-    const size = (n <= 1000 ? 3.5 : many ? 1.5 : 2.5) * Math.min(Math.sqrt(view.zoom), 2), opacity = n <= 1000 ? 0.8 : many ? 0.5 : 0.6;
+    const size = (n <= 1000 ? 3.5 : many ? 1.5 : 2.5) * Math.min(Math.max(Math.sqrt(view.zoom), 1), 2), opacity = n <= 1000 ? 0.8 : many ? 0.5 : 0.6;
     pen.clearRect(0, 0, width, height);
     for (const part of picked ? [false, true] : [null]) {
       for (const { rows, paint, hollow, shape } of groupsOf(chosenColour(), index(plot))) {
@@ -269,12 +272,12 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
 
   // Zooms around a place in pixels; 0 shows the whole map.
   function zoom(plot, factor, at = null) {
-    const { view, fromX, fromY, width, height } = transform(plot), to = Math.min(factor * view.zoom, 200);
-    if (factor === 0 || to <= 1) {
+    const { view, fromX, fromY, width, height, least } = transform(plot), to = Math.min(factor * view.zoom, 200);
+    if (factor === 0 || (to <= 1 && least === 1)) {
       views.set(plot, { ...transform(plot), ...fitted(plot), zoom: 1, row: view.row });
     } else {
-      const [px, py] = at ?? [width / 2, height / 2], [x, y] = [fromX(px), fromY(py)], ratio = view.zoom / to;
-      views.set(plot, { ...view, zoom: to, x: x + (view.x - x) * ratio, y: y + (view.y - y) * ratio });
+      const [px, py] = at ?? [width / 2, height / 2], [x, y] = [fromX(px), fromY(py)], zoomed = Math.max(to, least), ratio = view.zoom / zoomed;
+      views.set(plot, { ...view, zoom: zoomed, x: x + (view.x - x) * ratio, y: y + (view.y - y) * ratio });
     }
     draw(plot);
   }
@@ -337,7 +340,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
       start.moved ||= Math.hypot(dx, dy) > 4;
       if (outline) {
         outline.push([px, py]);
-      } else if (start.moved && start.view.zoom > 1) {
+      } else if (start.moved && start.view.zoom !== 1) {
         const { across, up } = fitted(plot);
         change({ x: start.view.x - dx / (across * start.view.zoom), y: start.view.y + dy / (up * start.view.zoom) });
       }
