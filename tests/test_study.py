@@ -410,6 +410,7 @@ def test_the_same_seed_and_one_thread_or_two_give_the_same_result_but_for_the_ti
         "mean rank",
         "associations",
         "redundancy",
+        "distributions",
         "subset",
         "reasons",
         "maps",

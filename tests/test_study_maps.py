@@ -14,6 +14,7 @@ import tamiz
 from tamiz import open_table
 from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
 from tamiz._study.maps import list_map_methods
+from tamiz._study.quality import chance_trustworthiness
 from tamiz.cli.study import study as study_command
 from tamiz.exceptions import DataError
 from tamiz.graphs import Binary, KNearest
@@ -270,6 +271,8 @@ def test_every_number_of_every_map_is_that_of_its_card(found, table):
             assert measure["values"][k] == pytest.approx(card[measure["name"]].value, rel=1e-8)
             assert measure["larger_is_better"] == card[measure["name"]].larger_is_better
         np.testing.assert_allclose(judged["stress_per_point"][k], card.points.stress, rtol=1e-9)
+        np.testing.assert_allclose(judged["trust_per_point"][k], card.points.trustworthiness, rtol=1e-9)
+        assert judged["n_chance_rows"][k] == (card.points.trustworthiness <= judged["chance_trust"]).sum()
         curve = rank_agreement(table, np.array(drawn["points"]), metric="seuclidean")
         at = np.array(judged["agreement"]["n_neighbors"]) - 1
         np.testing.assert_allclose(judged["agreement"]["r_nx"][k], curve.r_nx[at], rtol=1e-9)
@@ -279,6 +282,16 @@ def test_every_number_of_every_map_is_that_of_its_card(found, table):
         [0.0 if i == j else spatial.procrustes(a, b)[2] for j, b in enumerate(drawn)] for i, a in enumerate(drawn)
     ]
     np.testing.assert_allclose(judged["shape_distances"], expected, atol=1e-12)
+
+
+def test_the_chance_level_of_a_row_is_that_of_maps_with_shuffled_rows():
+    rng = np.random.default_rng(1)
+    for n, k in ((300, 15), (40, 7)):
+        X = rng.normal(size=(n, 4))
+        values = [
+            quality(X, rng.permutation(X[:, :2]), n_neighbors=k).points.trustworthiness for _ in range(4000 // n + 2)
+        ]
+        assert chance_trustworthiness(n, k) == pytest.approx(np.quantile(np.concatenate(values), 0.95), abs=0.012)
 
 
 def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(found):

@@ -81,6 +81,7 @@ class Studied:
         self.found, self.record = result.to_dict(), result.record
         sections = {entry.name: entry.load()(result.record) for entry in registry.of_kind("section")}
         self.sections = {name: shown for name, shown in sections.items() if shown is not None}
+        self.sections["ranking"] = self.sections["columns"]["ranking"]
         numeric = all(
             column["kind"] == "numeric" and not column["n_missing"] for column in self.found["table"]["columns"]
         )

@@ -429,7 +429,7 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
     at = np.random.default_rng(0).choice(len(pairs[0]), min(300, len(pairs[0])), replace=False)
     sizes = np.unique(np.round(np.geomspace(1, n - 2, 20)).astype(int))
     found: dict[str, list[float]] = {name: [] for name in MEASURES}
-    curves, on_map, stress = [], [], []
+    curves, on_map, stress, trust = [], [], [], []
     for reduced in maps:
         e = _distances(np.array(reduced["points"]))
         e *= (d * e).sum() / (e * e).sum()
@@ -451,6 +451,8 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
         curves.append(r_nx.tolist())
         on_map.append(e[pairs][at].tolist())
         stress.append(np.sqrt(((d - e) ** 2).sum(1) / (d**2).sum(1)).tolist())
+        beyond = (np.maximum(ranks - k, 0) * ((near > 0) & (near <= k))).sum(1)
+        trust.append((1 - beyond * 2 / (k * (2 * n - 3 * k - 1))).tolist())
     return {
         "metric": {"id": "seuclidean", "label": "Euclidean, of standardised columns"},
         "n_rows": n,
@@ -462,6 +464,9 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
         "agreement": {"n_neighbors": sizes.tolist(), "r_nx": curves},
         "pairs": {"all_pairs": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
         "stress_per_point": stress,
+        "trust_per_point": trust,
+        "chance_trust": 0.6,
+        "n_chance_rows": [sum(value <= 0.6 for value in values) for values in trust],
     }
 
 
@@ -854,7 +859,13 @@ def bare() -> dict[str, Any]:
     result["graph"] = None
     result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]
     quality = result["quality"]
-    quality |= {"pairs": None, "stress_per_point": [], "measures": quality["measures"][:-1]}
+    quality |= {
+        "pairs": None,
+        "stress_per_point": [],
+        "trust_per_point": [],
+        "n_chance_rows": [],
+        "measures": quality["measures"][:-1],
+    }
     quality["agreement"]["r_nx"] = quality["agreement"]["r_nx"][:1]
     quality["shape_distances"] = [[0.0]]
     for measure in quality["measures"]:

@@ -251,6 +251,6 @@ def test_a_report_that_cannot_be_made_leaves_no_file(wine: dict[str, Any], tmp_p
     result = result_of(wine)
     first, *others = result.record.maps
     spoilt = replace(first, points=((float("nan"), 0.0), *first.points[1:]))
-    with pytest.raises(ValueError, match="NaN|not JSON compliant"):
+    with pytest.raises(ValueError, match=r"NaN|not JSON compliant"):
         Result(replace(result.record, maps=(spoilt, *others))).to_html(tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []

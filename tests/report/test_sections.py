@@ -207,7 +207,7 @@ def colourings(result: dict[str, Any]) -> list[dict[str, Any]]:
 def test_more_than_ten_levels_put_the_rarest_together(wine: dict[str, Any]) -> None:
     codes = np.repeat(np.arange(14), [*range(6, 19), 22])
     wine["colors"][-2] |= {"values": codes.tolist(), "levels": [f"cellar {i}" for i in range(14)]}
-    spec = colourings(wine)[-3]
+    spec = colourings(wine)[-4]
     assert spec["groups"] == [*(f"cellar {i}" for i in range(5, 14)), "other (5 levels)"]
     assert spec["group"] == [9, 9, 9, 9, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8]
 
@@ -738,12 +738,24 @@ def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: di
     # One row far out does not take the colours of all others; what was not evaluated has none.
     assert last["range"] == [0, 1.0]
     wine["quality"]["stress_per_point"] = [[None] * 178, None]
+    wine["quality"]["trust_per_point"] = []
     assert colourings(wine)[-1]["option"] == "k-means cluster (K = 3, mean silhouette 0.28)"
 
 
+def test_rows_that_are_placed_no_better_than_by_chance_are_counted_at_their_map(wine: dict[str, Any]) -> None:
+    wine["quality"] |= {"n_chance_rows": [0, 3], "chance_trust": 0.617}
+    texts = [one["chance_rows"] for one in collected(collect_maps, wine)["maps"]]
+    assert texts == [
+        "", "3 of 178 rows have neighbours on the map that are no better than by chance (trustworthiness at most 0.62)."
+    ]  # fmt: skip
+    wine["quality"]["n_chance_rows"] = []
+    assert not any(one["chance_rows"] for one in collected(collect_maps, wine)["maps"])
+
+
 def test_the_target_and_the_clusters_are_named_as_such_and_at_a_point_by_their_column(wine: dict[str, Any]) -> None:
-    first, *columns, clusters, stress = colourings(wine)
+    first, *columns, clusters, trust, stress = colourings(wine)
+    assert (trust["source"], stress["source"]) == ("trust", "stress")
     assert first["option"] == "class (target)"
     assert [color["option"] for color in columns] == [color["name"] for color in wine["colors"][1:-1]]
     assert clusters["groups"] == ["cluster 1", "cluster 2", "cluster 3"]
-    assert [color["column"] for color in (first, *columns, clusters, stress)] == [*range(len(wine["colors"])), None]
+    assert [color["column"] for color in (first, *columns, clusters, trust)] == [*range(len(wine["colors"])), None]

@@ -30,6 +30,8 @@ _MAX_SIZES = 60
 _MAX_PAIRS = 600
 # Rows whose distances to all later rows are computed at a time.
 _BLOCK_ROWS = 256
+# Random neighbourhoods of the chance level, and the random numbers that they may take.
+_MAX_DRAWS, _MAX_DRAWN, _CHANCE_LEVEL = 4_000, 4_000_000, 0.95
 # Ranks of distances need at least three rows.
 _MIN_ROWS = 3
 
@@ -81,8 +83,38 @@ def describe_quality(
         ),
         agreement=_agreement(first, cards),
         pairs=_pairs([None if one is None else one[1] for one in found]),
-        stress_per_point=tuple(_stress_per_point(at, n_drawn, card) for card in cards) if points else (),
+        stress_per_point=tuple(None if card is None else _per_point(at, n_drawn, card.points.stress) for card in cards)
+        if points
+        else (),
+        trust_per_point=tuple(
+            None if card is None else _per_point(at, n_drawn, card.points.trustworthiness) for card in cards
+        )
+        if points
+        else (),
+        chance_trust=(chance := chance_trustworthiness(len(rows), first.n_neighbors)),
+        # Among so few rows that chance is right as well, nothing is above it.
+        n_chance_rows=tuple(
+            None if card is None or chance >= 1 else int(np.count_nonzero(card.points.trustworthiness <= chance))
+            for card in cards
+        ),
     )
+
+
+def chance_trustworthiness(n_rows: int, n_neighbors: int) -> float:
+    """Return the trustworthiness that one row in twenty reaches if its neighbours on the map are drawn at random.
+
+    Parameters
+    ----------
+    n_rows, n_neighbors : int
+        The rows of the map, and the neighbours of a row.
+    """
+    rng = np.random.default_rng(0)
+    n_draws = int(min(_MAX_DRAWS, max(_MAX_DRAWN // n_rows, 100)))
+    # The ranks of the neighbours in the table, of n - 1 other rows.
+    ranks = 1 + np.argpartition(rng.random((n_draws, n_rows - 1)), n_neighbors - 1, axis=1)[:, :n_neighbors]
+    excess = np.maximum(ranks - n_neighbors, 0).sum(axis=1)
+    scale = 2.0 / (n_neighbors * (2 * n_rows - 3 * n_neighbors - 1))
+    return float(np.quantile(1.0 - scale * excess, _CHANCE_LEVEL))
 
 
 def _measure_distances(table: Table, metric: str) -> Floats:
@@ -125,16 +157,12 @@ def _evaluate_map(
     return card, pairs
 
 
-def _stress_per_point(
-    positions: RowNumbers, n_shown: int, map_quality: MapQuality | None
-) -> tuple[float | None, ...] | None:
-    """Return the stress of every shown row, None for rows that were not evaluated."""
-    if map_quality is None:
-        return None
-    stress: list[float | None] = [None] * n_shown
-    for row, value in zip(positions.tolist(), map_quality.points.stress.tolist(), strict=True):
-        stress[row] = value
-    return tuple(stress)
+def _per_point(positions: RowNumbers, n_shown: int, values: Floats) -> tuple[float | None, ...]:
+    """Return the value of every shown row, None for rows that were not evaluated."""
+    found: list[float | None] = [None] * n_shown
+    for row, value in zip(positions.tolist(), values.tolist(), strict=True):
+        found[row] = value
+    return tuple(found)
 
 
 def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> tuple[MapMeasure, ...]:

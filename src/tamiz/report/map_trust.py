@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tamiz.report.text import count_with_noun
+
 if TYPE_CHECKING:
     from tamiz.report.records.maps import QualityRecord
     from tamiz.report.records.study import StudyRecord
@@ -59,3 +61,22 @@ def trust_text(quality: QualityRecord | None, k: int) -> str:
             word = "yes" if value >= _TRUSTED else "mostly" if value >= _MOSTLY_TRUSTED else "no"
             parts.append(f"{what} {word} ({label} {value:.2f})")
     return f"To trust: {', '.join(parts)}." if parts else ""
+
+
+def chance_rows_text(quality: QualityRecord | None, k: int) -> str:
+    """Return how many rows a map places no better than by chance, "" if none or unknown.
+
+    Parameters
+    ----------
+    quality : QualityRecord or None
+    k : int
+        The number of the map.
+    """
+    n = None if quality is None or not quality.n_chance_rows else quality.n_chance_rows[k]
+    if not n or quality is None:
+        return ""
+    verb = "has" if n == 1 else "have"
+    return (
+        f"{n:,} of {count_with_noun(quality.n_rows, 'row')} {verb} neighbours on the map that are no better than by chance "
+        f"(trustworthiness at most {quality.chance_trust:.2f})."
+    )

@@ -13,7 +13,7 @@ from tamiz.report import marks
 from tamiz.report.drawing import Chart
 from tamiz.report.map_axes import collect_axes
 from tamiz.report.map_clusters import cluster_centers, collect_clusters
-from tamiz.report.map_trust import most_trusted_map, trust_text
+from tamiz.report.map_trust import chance_rows_text, most_trusted_map, trust_text
 from tamiz.report.text import (
     count_with_noun,
     format_count,
@@ -62,7 +62,11 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     first = next(iter(result.colors), None)
     maps = [
         _map_context(reduced, index, result.table.columns, first, result.map_columns)
-        | {"trust": trust_text(result.quality, index), "open": index == best}
+        | {
+            "trust": trust_text(result.quality, index),
+            "chance_rows": chance_rows_text(result.quality, index),
+            "open": index == best,
+        }
         for index, reduced in enumerate(result.maps)
     ]
     return {
@@ -79,7 +83,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
             "maps": [one["drawn"] for one in maps],
             "colors": [
                 *(_coloring(column, index) for index, column in enumerate(result.colors)),
-                *_stress_coloring(result.quality, len(drawn)),
+                *_row_colorings(result.quality, len(drawn)),
             ],
         },
     }
@@ -368,14 +372,21 @@ def _residuals_text(residuals: Sequence[float]) -> str:
     return f"The residuals of the eigenvalues are below {bound.removeprefix('1 × ')}."
 
 
-def _stress_coloring(quality: QualityRecord | None, n_maps: int) -> list[dict[str, Any]]:
-    """Return the colouring by the stress of each row, on one scale for all maps."""
-    stress = [] if quality is None or n_maps == 0 else quality.stress_per_point
-    known = [value for values in stress for value in values or [] if value is not None]
-    if not known:
+def _row_colorings(quality: QualityRecord | None, n_maps: int) -> list[dict[str, Any]]:
+    """Return the colourings by the trust and by the stress of each row, each on one scale for all maps."""
+    if quality is None or n_maps == 0:
         return []
-    labels = {"option": "error of each row (stress)", "title": "stress of the row", "missing_label": "not evaluated"}
-    return [{**labels, "kind": "numeric", "column": None, "range": [0, _percentile_98(known)]}]
+    found = []
+    for source, per_map, option, title in (
+        ("trust", quality.trust_per_point, "trust of each row (trustworthiness)", "trust of the row"),
+        ("stress", quality.stress_per_point, "error of each row (stress)", "stress of the row"),
+    ):
+        known = [value for values in per_map for value in values or [] if value is not None]
+        if known:
+            labels = {"option": option, "title": title, "missing_label": "not evaluated", "source": source}
+            ends = [min(known), 1.0] if source == "trust" else [0, _percentile_98(known)]
+            found.append({**labels, "kind": "numeric", "column": None, "range": ends})
+    return found
 
 
 def _percentile_98(values: list[float]) -> float:

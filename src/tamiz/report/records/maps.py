@@ -254,7 +254,10 @@ class ShepardPairsRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QualityRecord:
-    """The quality of all maps, in their order, on the same rows; `stress_per_point` is empty without points.
+    """The quality of all maps, in their order, on the same rows; values per point are empty without points.
+
+    `chance_trust` is the trustworthiness that one row in twenty reaches on a map that is unrelated to the table, and
+    `n_chance_rows` counts for each map the rows that have no more.
 
     `shape_distances` contains Gower's m^2 between the first two coordinates of every two maps, None for a map without extent.
     """
@@ -267,6 +270,9 @@ class QualityRecord:
     agreement: AgreementCurves
     pairs: ShepardPairsRecord | None
     stress_per_point: tuple[tuple[float | None, ...] | None, ...]
+    trust_per_point: tuple[tuple[float | None, ...] | None, ...] = ()
+    chance_trust: float | None = None
+    n_chance_rows: tuple[int | None, ...] = ()
 
     def check_maps(self, n_maps: int) -> None:
         """Raise ValueError unless every part is of so many maps."""
@@ -279,6 +285,10 @@ class QualityRecord:
             check_lengths(maps=n_maps, diagrams=self.pairs.on_map)
         if self.stress_per_point:
             check_lengths(maps=n_maps, stress=self.stress_per_point)
+        if self.trust_per_point:
+            check_lengths(maps=n_maps, trust=self.trust_per_point)
+        if self.n_chance_rows:
+            check_lengths(maps=n_maps, rows=self.n_chance_rows)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

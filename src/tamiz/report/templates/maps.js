@@ -20,7 +20,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
         // A single coordinate is drawn against the row number, because points on a line would overlap.
         y: points.map(([, y], i) => y ?? rows[i] + 1),
       }),
-      colors, stress: quality?.stress_per_point ?? [],
+      colors, trust: quality?.trust_per_point ?? [], stress: quality?.stress_per_point ?? [],
     };
     window.dispatchEvent(new Event("maps-ready"));
   }));
@@ -48,7 +48,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   }
 
   const chosenColour = () => (colours ? about.colors[Number(colours.value)] : null);
-  const valuesOf = (color, k) => (color.column === null ? points.stress[k] ?? points.rows.map(() => null) : points.colors[color.column].values);
+  const valuesOf = (color, k) => (color.column === null ? points[color.source][k] ?? points.rows.map(() => null) : points.colors[color.column].values);
   const isNumber = ({ kind }) => kind !== "categorical";
   const word = (color, value) => (value === null ? color.missing_label : color.kind === "date" ? day(value) : isNumber(color) ? formatNumber(value) : color.levels[value]);
   const ends = (color, values) => color.range ?? span(values.filter((value) => value !== null));
