@@ -224,6 +224,14 @@ def test_warnings_and_an_interruption_are_shown_above_the_sections(wine: dict[st
     assert "2 rows without a target were left out." in above
 
 
+def test_warnings_of_a_severity_are_counted_in_words(wine: dict[str, Any]) -> None:
+    wine["warnings"] = [sample.warning(code, "Said.") for code in ("TZ101", "TZ102", "TZ206")]
+    read = re.sub(r"<[^>]+>", "", render(wine))
+    assert "2 problems: possible leak, perfect score" in read
+    assert "1 note" in read
+    assert "1 notes" not in read
+
+
 def test_a_result_with_nothing_to_warn_of_has_no_box(bare: dict[str, Any]) -> None:
     assert 'role="note"' not in render(bare)
 

@@ -59,6 +59,7 @@ def test_where_the_selection_may_be_chance_nothing_is_kept(wine: dict[str, Any])
     wine["recommendation"] |= {"recommended": None, "columns": [], "chance": "3 of 19 searches reach as much."}
     verdict = shown(wine)
     assert (verdict["headline"], verdict["kept"]) == ("Keep nothing yet", [])
+    assert "Stability" not in verdict["reliability"]
     assert verdict["why"] == "3 of 19 searches reach as much."
     assert not any(row["kept"] for row in verdict["rows"])
     assert [row["label"] for row in verdict["scores"]["rows"]][-1] == "without columns"
@@ -69,6 +70,7 @@ def test_all_columns_are_one_selection(wine: dict[str, Any]) -> None:
     wine["recommendation"] |= {"recommended": "all_columns", "columns": every["columns"]}
     verdict = shown(wine)
     assert verdict["headline"].startswith("Keep all ")
+    assert "Stability" not in verdict["reliability"]
     assert len(verdict["scores"]["rows"]) == 2
 
 

@@ -46,6 +46,16 @@ def test_the_first_columns_interactions_and_remarks(table):
     assert shown["notes"] == [ranking["interactions"]]
 
 
+def test_long_names_and_levels_are_shortened_in_sentences():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["u", "v"], 200)
+    X = pd.DataFrame({"a" * 5_000: rng.normal(size=200) + (y == "v"), "b": rng.choice(["k" * 5_000, "m" * 5_000], 200)})
+    ranking, shown, _ = ranking_of(X, pd.Series(y, name="t" * 5_000))
+    texts = [*(text for texts in ranking["associations"].values() for text in texts), ranking["interactions"]]
+    assert max(map(len, [*texts, shown["lead"]])) < 500
+    assert f"higher where {'t' * 39}…{'t' * 20} is v" in texts[0]
+
+
 def test_rows_of_a_group_have_wider_intervals(table):
     X, y = table
     groups = np.repeat(np.arange(80), 10)

@@ -9,16 +9,17 @@ import numpy as np
 from tamiz._study.distributions import describe_distributions
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import DistributionsRecord, RankingRecord
-from tamiz.report.text import count_with_noun, format_number
+from tamiz.report.text import count_with_noun, format_number, shorten
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import note_user
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
+from tamiz.table.schema import Schema
 from tamiz.table.views import select_rows
 
 # Columns over which p-values are adjusted, and rows that are read: fewer of many columns.
 _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 500, 20_000, 2_000, 1_000_000, 5_000
-_N_PAIRS_NAMED = 3
+_N_PAIRS_NAMED, _MAX_NAME = 3, 60
 _CODES = {"heavy tails": "TZ211", "drift": "TZ212"}
 
 
@@ -43,8 +44,13 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
     if table.schema.target is None or not 0 < len(table.schema.used) <= _MAX_COLUMNS or not ranking.criteria:
         return ranking
     n_rows = min(_MAX_ROWS, max(_MAX_VALUES // len(table.schema.used), _MIN_ROWS))
+    long = _long_names(table.schema)
     described = {
-        one.column: tuple(text.removeprefix(f"{one.column}: ") for text in (one.sentence, one.missing_sentence) if text)
+        one.column: tuple(
+            _shorten_names(text.removeprefix(f"{one.column}: "), long)
+            for text in (one.sentence, one.missing_sentence)
+            if text
+        )
         for one in describe_associations(_sample(table, n_rows, seed))
     }
     try:
@@ -53,7 +59,7 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
         return replace(ranking, associations=described)
     interactions = ""
     if pairs.pairs:
-        shown = pairs.sentences[:_N_PAIRS_NAMED]
+        shown = [_shorten_names(text, long) for text in pairs.sentences[:_N_PAIRS_NAMED]]
         n_more = len(pairs.pairs) - len(shown)
         more = f"; and {count_with_noun(n_more, 'other pair')}" if n_more else ""
         interactions = f"Interactions: {'; '.join(shown)}{more}."
@@ -81,6 +87,19 @@ def describe_shown_distributions(table: Table, ranking: RankingRecord | None, se
         used = sorted(order[:_MAX_COLUMNS])
     n_rows = min(_MAX_ROWS, max(_MAX_VALUES // max(len(used), 1), _MIN_ROWS))
     return describe_distributions(_sample(table, n_rows, seed), used[:_MAX_COLUMNS])
+
+
+def _long_names(schema: Schema) -> list[str]:
+    """Return the names of columns and levels that are too long for a sentence, the longest first."""
+    columns = [column for column in (*schema.columns, schema.target) if column is not None]
+    names = {name for column in columns for name in (column.name, *column.levels) if len(name) > _MAX_NAME}
+    return sorted(names, key=len, reverse=True)
+
+
+def _shorten_names(text: str, names: list[str]) -> str:
+    for name in names:
+        text = text.replace(name, shorten(name, _MAX_NAME))
+    return text
 
 
 def _sample(table: Table, n: int, seed: int) -> Table:

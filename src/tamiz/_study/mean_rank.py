@@ -16,6 +16,7 @@ from tamiz._study.ranking import RankingCriterion
 from tamiz.assessment.resampling import Resampling, average_ranks, make_bootstrap, standard_interval
 from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.report.records.columns import MeanRank, RankingRecord
+from tamiz.report.text import shorten
 from tamiz.runtime.random import make_rng
 from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
@@ -128,7 +129,9 @@ def _criteria_sentences(
     if unsupervised:
         assert schema.target is not None
         verb, are = ("does", "is") if len(unsupervised) == 1 else ("do", "are")
-        sentences.append(f"{_join_labels(unsupervised)} {verb} not use {schema.target.name} and {are} not counted.")
+        sentences.append(
+            f"{_join_labels(unsupervised)} {verb} not use {shorten(schema.target.name, 60)} and {are} not counted."
+        )
     if uninformative:
         verb, are = ("scores", "is") if len(uninformative) == 1 else ("score", "are")
         sentences.append(f"{_join_labels(uninformative)} {verb} all columns equally here and {are} not counted.")

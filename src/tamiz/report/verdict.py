@@ -185,8 +185,8 @@ def _reliability_text(result: StudyRecord) -> str:
         searches = count_with_noun(len(found.null.merits), "search", "searches")
         parts.append(f"Shuffled target: {n or 'none'} of {searches} as good.")
     recommended = result.recommendation
-    # All columns are no selection that could change.
-    if recommended is None or recommended.recommended != recommended.all_columns.id:
+    # Neither all columns nor none is a selection that could change.
+    if recommended is None or recommended.recommended not in (None, recommended.all_columns.id):
         estimate, low, high = (
             f"{one:.2f}".replace("-", "−")
             for one in (found.stability.estimate, found.stability.low, found.stability.high)
