@@ -294,6 +294,13 @@ def test_the_chance_level_of_a_row_is_that_of_maps_with_shuffled_rows():
         assert chance_trustworthiness(n, k) == pytest.approx(np.quantile(np.concatenate(values), 0.95), abs=0.012)
 
 
+def test_every_row_has_the_rows_that_are_nearest_to_it_in_the_table():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    result = study(X, maps=["pca"], dissimilarity="euclidean").to_dict()
+    away = spatial.distance.cdist(X, X)
+    assert result["quality"]["nearest"] == np.argsort(away, axis=1)[:, 1:11].tolist()
+
+
 def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(found):
     X = np.random.default_rng(0).normal(size=(20, 3))
     result = study(X, maps=["pca", "mds"], dissimilarity="euclidean").to_dict()

@@ -465,6 +465,7 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
         "pairs": {"all_pairs": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
         "stress_per_point": stress,
         "trust_per_point": trust,
+        "nearest": [[j for j in np.argsort(row, kind="stable").tolist() if j != i][:10] for i, row in enumerate(d)],
         "chance_trust": 0.6,
         "n_chance_rows": [sum(value <= 0.6 for value in values) for values in trust],
     }
@@ -863,6 +864,7 @@ def bare() -> dict[str, Any]:
         "pairs": None,
         "stress_per_point": [],
         "trust_per_point": [],
+        "nearest": [],
         "n_chance_rows": [],
         "measures": quality["measures"][:-1],
     }

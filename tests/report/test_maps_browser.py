@@ -268,6 +268,26 @@ def test_rows_within_a_lasso_are_picked_on_every_map_and_let_go_together(read: A
     assert reader.drawn("map-2-points") == second
 
 
+def test_a_single_row_is_shown_with_its_nearest_rows_and_compared_with_its_class(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    found = sample.wine()
+    pick(reader, "63")
+    near = found["quality"]["nearest"][62]
+    told = reader.page.locator("#picked-near span").inner_text()
+    assert told.startswith(f"The 10 nearest rows in the table: {', '.join(str(i + 1) for i in near)}.")
+    at = np.array(found["maps"][0]["points"])
+    on_map = [i for i in np.argsort(np.hypot(*(at - at[62]).T), kind="stable").tolist() if i != 62][:10]
+    assert f"PCA shows {len({*near} & {*on_map})} of them among its 10 nearest." in told
+    reader.page.locator("#picked summary").click()
+    label = found["colors"][0]["levels"][found["colors"][0]["values"][62]]
+    assert reader.page.locator("#picked-others").inner_text() == f"Rows of {label}"
+    assert reader.page.locator("#picked tbody tr").first.locator("td").last.inner_text() == f"{label} (100%)"
+    reader.page.locator("#picked-near button").click()
+    assert rows_shown(reader) == 11
+    assert reader.page.locator("#picked-near").is_hidden()
+
+
 def test_picked_rows_stay_picked_in_other_colours(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")

@@ -742,6 +742,13 @@ def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: di
     assert colourings(wine)[-1]["option"] == "k-means cluster (K = 3, mean silhouette 0.28)"
 
 
+def test_colours_that_are_years_are_written_as_years(wine: dict[str, Any]) -> None:
+    name = wine["colors"][1]["name"]
+    column = next(one for one in wine["table"]["columns"] if one["name"] == name)
+    column["numbers"] |= {"min": 1951.0, "max": 2009.0}
+    assert [color["option"] for color in colourings(wine) if color.get("years")] == [name]
+
+
 def test_rows_that_are_placed_no_better_than_by_chance_are_counted_at_their_map(wine: dict[str, Any]) -> None:
     wine["quality"] |= {"n_chance_rows": [0, 3], "chance_trust": 0.617}
     texts = [one["chance_rows"] for one in collected(collect_maps, wine)["maps"]]

@@ -32,6 +32,8 @@ _MAX_PAIRS = 600
 _BLOCK_ROWS = 256
 # Random neighbourhoods of the chance level, and the random numbers that they may take.
 _MAX_DRAWS, _MAX_DRAWN, _CHANCE_LEVEL = 4_000, 4_000_000, 0.95
+# Nearest rows in the table that a picked row is shown with.
+_N_NEAREST = 10
 # Ranks of distances need at least three rows.
 _MIN_ROWS = 3
 
@@ -91,6 +93,7 @@ def describe_quality(
         )
         if points
         else (),
+        nearest=_nearest_rows(distances, at, n_drawn) if points else (),
         chance_trust=(chance := chance_trustworthiness(len(rows), first.n_neighbors)),
         # Among so few rows that chance is right as well, nothing is above it.
         n_chance_rows=tuple(
@@ -155,6 +158,15 @@ def _evaluate_map(
         warn("TZ503", f"The quality of {label} is left out: {error}")
         return None
     return card, pairs
+
+
+def _nearest_rows(distances: Floats, positions: RowNumbers, n_shown: int) -> tuple[tuple[int, ...] | None, ...]:
+    """Return the positions of the rows that are nearest in the table to every shown row, None for rows that were not evaluated."""
+    found: list[tuple[int, ...] | None] = [None] * n_shown
+    for row, (i, away) in zip(positions.tolist(), enumerate(distances), strict=True):
+        order = np.argsort(away, kind="stable")
+        found[row] = tuple(positions[order[order != i][:_N_NEAREST]].tolist())
+    return tuple(found)
 
 
 def _per_point(positions: RowNumbers, n_shown: int, values: Floats) -> tuple[float | None, ...]:

@@ -60,6 +60,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     drawn = [reduced for reduced in result.maps if reduced.points is not None]
     best = most_trusted_map(result) or 0
     first = next(iter(result.colors), None)
+    years = {column.name for column in result.table.columns if column.has_years}
     maps = [
         _map_context(reduced, index, result.table.columns, first, result.map_columns)
         | {
@@ -82,7 +83,10 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         "about": {
             "maps": [one["drawn"] for one in maps],
             "colors": [
-                *(_coloring(column, index) for index, column in enumerate(result.colors)),
+                *(
+                    _coloring(column, index) | {"years": column.name in years}
+                    for index, column in enumerate(result.colors)
+                ),
                 *_row_colorings(result.quality, len(drawn)),
             ],
         },
@@ -403,6 +407,7 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
         "kind": column.kind,
         "missing_label": "missing",
         "column": index,
+        "target": column.role == "target",
     }
     if column.kind != "categorical":
         return labels

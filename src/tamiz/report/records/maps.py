@@ -256,6 +256,7 @@ class ShepardPairsRecord:
 class QualityRecord:
     """The quality of all maps, in their order, on the same rows; values per point are empty without points.
 
+    `nearest` are, for every shown row, the positions of the ten that are nearest in the table among the evaluated rows.
     `chance_trust` is the trustworthiness that one row in twenty reaches on a map that is unrelated to the table, and
     `n_chance_rows` counts for each map the rows that have no more.
 
@@ -271,6 +272,7 @@ class QualityRecord:
     pairs: ShepardPairsRecord | None
     stress_per_point: tuple[tuple[float | None, ...] | None, ...]
     trust_per_point: tuple[tuple[float | None, ...] | None, ...] = ()
+    nearest: tuple[tuple[int, ...] | None, ...] = ()
     chance_trust: float | None = None
     n_chance_rows: tuple[int | None, ...] = ()
 

@@ -20,7 +20,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
         // A single coordinate is drawn against the row number, because points on a line would overlap.
         y: points.map(([, y], i) => y ?? rows[i] + 1),
       }),
-      colors, trust: quality?.trust_per_point ?? [], stress: quality?.stress_per_point ?? [],
+      colors, trust: quality?.trust_per_point ?? [], stress: quality?.stress_per_point ?? [], near: quality?.nearest ?? [],
     };
     window.dispatchEvent(new Event("maps-ready"));
   }));
@@ -50,7 +50,8 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   const chosenColour = () => (colours ? about.colors[Number(colours.value)] : null);
   const valuesOf = (color, k) => (color.column === null ? points[color.source][k] ?? points.rows.map(() => null) : points.colors[color.column].values);
   const isNumber = ({ kind }) => kind !== "categorical";
-  const word = (color, value) => (value === null ? color.missing_label : color.kind === "date" ? day(value) : isNumber(color) ? formatNumber(value) : color.levels[value]);
+  const number = (color, value) => (color.kind === "date" ? day(value) : color.years ? String(Math.round(10 * value) / 10) : formatNumber(value));
+  const word = (color, value) => (value === null ? color.missing_label : isNumber(color) ? number(color, value) : color.levels[value]);
   const ends = (color, values) => color.range ?? span(values.filter((value) => value !== null));
   const bin = (value, [low, high], n) => Math.max(0, Math.min(n - 1, Math.floor(n * (value - low) / (high - low || 1))));
 
@@ -91,7 +92,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     const values = valuesOf(color, k), limits = ends(color, values), bars = Array.from({ length: N_BARS }, () => []), missing = [];
     values.forEach((value, i) => (value === null ? missing : bars[bin(value, limits, N_BARS)]).push(i));
     const most = Math.max(...bars.map((rows) => rows.length), 1), step = (limits[1] - limits[0]) / N_BARS;
-    const shown = (value) => (color.kind === "date" ? day(value) : formatNumber(Number(value.toPrecision(3))));
+    const shown = (value) => number(color, color.kind === "date" || color.years ? value : Number(value.toPrecision(3)));
     const label = (text) => legend.append(Object.assign(document.createElement("li"), { className: "end", textContent: text }));
     label(shown(limits[0]));
     bars.forEach((rows, k) => add(rows, theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], "",
@@ -418,11 +419,15 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     if (picked === null) return;
     const n = points.rows.length, rows = [...picked];
     box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows ${picked.size === 1 ? "is" : "are"} picked, on every map.`;
+    const near = (rows.length === 1 && points.near[rows[0]]) || [], others = peers(rows);
+    byId("picked-near").hidden = !near.length;
+    byId("picked-near").firstElementChild.textContent = near.length ? `The ${near.length} nearest rows in the table: ${near.map((i) => points.rows[i] + 1).join(", ")}.${shownNear(rows[0], near)}` : "";
+    byId("picked-others").textContent = others.label;
     box.querySelector("tbody").replaceChildren(...about.colors.filter((color) => color.column !== null).map((color) => {
       const { values } = points.colors[color.column];
       const line = document.createElement("tr"), name = document.createElement("th");
       name.scope = "row", name.className = "name", name.textContent = color.option;
-      const cells = [rows.map((i) => values[i]), values].map((some) => {
+      const cells = [rows, others.rows].map((some) => some.map((i) => values[i])).map((some) => {
         const cell = document.createElement("td");
         cell.textContent = usual(color, some.filter((value) => value !== null));
         return cell;
@@ -432,10 +437,28 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     }));
   }
 
+  // A single row is compared with its class.
+  function peers(rows) {
+    const target = about.colors[0], { values } = points.colors[0] ?? {};
+    if (rows.length > 1 || !target?.target || isNumber(target) || values[rows[0]] === null) return { label: "All rows shown", rows: everything() };
+    return { label: `Rows of ${word(target, values[rows[0]])}`, rows: everything().filter((i) => values[i] === values[rows[0]]) };
+  }
+
+  // How many of the rows that are nearest in the table each open map shows among as many nearest ones, of the rows that were evaluated.
+  function shownNear(row, near) {
+    const known = everything().filter((i) => points.near[i] && i !== row);
+    const among = known.length + 1 < points.rows.length ? ` (Of ${(known.length + 1).toLocaleString("en")} evaluated rows.)` : "";
+    return among + plots.filter((plot) => plot.closest("details")?.open ?? true).map((plot) => {
+      const { x, y } = points.places[index(plot)], away = new Map(known.map((i) => [i, Math.hypot(x[i] - x[row], y[i] - y[row])]));
+      const onMap = new Set(known.sort((i, j) => away.get(i) - away.get(j)).slice(0, near.length));
+      return ` ${plot.dataset.label} shows ${near.filter((i) => onMap.has(i)).length} of them among its ${near.length} nearest.`;
+    }).join("");
+  }
+
   // The mean of numbers, or the most frequent level and its share.
   function usual(color, values) {
     if (!values.length) return "–";
-    if (isNumber(color)) return (color.kind === "date" ? day : formatNumber)(values.reduce((sum, value) => sum + value, 0) / values.length);
+    if (isNumber(color)) return number(color, values.reduce((sum, value) => sum + value, 0) / values.length);
     const counts = new Map();
     values.forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
     const [level, n] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
@@ -473,6 +496,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     colours?.addEventListener("change", () => ready().then(() => { drawLegend(); redraw(); }));
     arrows?.addEventListener("change", redraw);
     numbers.addEventListener("change", () => ready().then(() => ask(numbers.value)));
+    byId("picked-near").lastElementChild.addEventListener("click", () => pick([...picked].flatMap((row) => [row, ...points.near[row]])));
     byId("picked-clear").addEventListener("click", () => pick([]));
     byId("picked-save").addEventListener("click", () => result().then((numbers) => save("picked-rows.csv", "text/csv", [csv(coordinates(numbers, [...picked].sort((a, b) => a - b)))])));
   }
