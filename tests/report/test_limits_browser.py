@@ -93,3 +93,15 @@ def test_one_map_is_open_at_a_time(folded: Any) -> None:
     assert sorted(opened) == [False, True]
     (first if opened[1] else second).locator("summary").first.click()
     assert [one.get_attribute("open") is not None for one in (first, second)] == opened[::-1]
+
+
+def test_the_page_keeps_its_height_when_the_maps_are_drawn(folded: Any) -> None:
+    page = folded("wine", 1400)
+    page.locator("#maps details[open] summary").first.scroll_into_view_if_needed()
+    page.locator("#maps canvas").first.wait_for()
+    page.locator("#legend button").first.wait_for()
+    height = page.evaluate("() => document.documentElement.scrollHeight")
+    page.add_init_script("window.IntersectionObserver = class { observe() {} }; window.requestIdleCallback = () => {};")
+    page.reload()
+    assert page.locator("#maps canvas, #legend button").count() == 0
+    assert page.evaluate("() => document.documentElement.scrollHeight") == height

@@ -258,17 +258,21 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     plot.setAttribute("role", "application");
     plot.setAttribute("aria-label", `${plot.getAttribute("aria-label")} Arrow keys go from row to row, Enter picks a row, plus and minus zoom, 0 shows the whole map.`);
     listen(plot, canvas);
+    return canvas;
+  }
+
+  // There before the map is drawn, so that nothing moves under a pointer when it is.
+  function addTools(plot) {
     const tools = Object.assign(document.createElement("div"), { className: "map-tools tools" });
     for (const [text, label, work] of [
       ["+", "Zoom in", () => zoom(plot, 1.6)], ["−", "Zoom out", () => zoom(plot, 1 / 1.6)], ["Whole map", "Show the whole map", () => zoom(plot, 0)],
-      ["Save as PNG", "Save the map as a PNG picture", () => canvas.toBlob((blob) => save(`${plot.id}.png`, "image/png", [blob]))],
+      ["Save as PNG", "Save the map as a PNG picture", () => ready().then(() => { draw(plot); canvasOf(plot).toBlob((blob) => save(`${plot.id}.png`, "image/png", [blob])); })],
     ]) {
       const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: text, title: label });
       button.addEventListener("click", work);
       tools.append(button);
     }
     plot.parentElement.append(tools);
-    return canvas;
   }
 
   // Zooms around a place in pixels; 0 shows the whole map.
@@ -488,7 +492,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
       return ready().then(() => { draw(target); if (!legend.children.length) drawLegend(); });
     }), { rootMargin: "400px" });
     const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => { if (visible.has(target)) draw(target); }));
-    plots.forEach((plot) => { near.observe(plot); resized.observe(plot); });
+    plots.forEach((plot) => { addTools(plot); near.observe(plot); resized.observe(plot); });
     // Loaded when idle, so that a choice acts at once.
     addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(() => ready().then(drawLegend)));
     dark.addEventListener("change", () => { readTheme(); if (points) drawLegend(), redraw(); });
