@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,14 +55,20 @@ def _group_rows(table: Table) -> tuple[tuple[TargetGroup, ...], NDArray[np.intp]
         of_row = np.searchsorted(cuts, y, side="left")
         return tuple(TargetGroup(name=name, levels=()) for name in _THIRDS), of_row
     levels, counts = schema.target.levels, np.bincount(y, minlength=len(schema.target.levels))
-    most = np.sort(np.argsort(-counts, kind="stable")[: _MAX_GROUPS if len(levels) <= _MAX_GROUPS else _MAX_GROUPS - 1])
+    most, group_of = _most_frequent(counts, _MAX_GROUPS if len(levels) <= _MAX_GROUPS else _MAX_GROUPS - 1)
     groups = [TargetGroup(name=levels[code], levels=(int(code),)) for code in most]
-    group_of = np.full(len(levels), len(most))
-    group_of[most] = np.arange(len(most))
     if len(most) < len(levels):
         others = tuple(np.setdiff1d(np.arange(len(levels)), most).tolist())
         groups.append(TargetGroup(name=f"{len(others):,} other classes", levels=others))
     return tuple(groups), group_of[y]
+
+
+def _most_frequent(counts: NDArray[Any], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the codes of the `n` most frequent levels in their order, and the place of every level: the others share the last."""
+    most = np.sort(np.argsort(-counts, kind="stable")[:n])
+    place = np.full(len(counts), len(most))
+    place[most] = np.arange(len(most))
+    return most, place
 
 
 def _count(
@@ -73,9 +80,7 @@ def _count(
     levels: tuple[str, ...] = ()
     if not column.is_number:
         totals = np.bincount(values, weights=weight, minlength=len(column.levels))
-        shown = np.sort(np.argsort(-totals, kind="stable")[:_MAX_LEVELS])
-        place = np.full(len(column.levels), len(shown))
-        place[shown] = np.arange(len(shown))
+        shown, place = _most_frequent(totals, _MAX_LEVELS)
         levels, at = tuple(column.levels[code] for code in shown), place[values]
         if len(shown) < len(column.levels):
             levels = (*levels, f"{len(column.levels) - len(shown):,} other levels")

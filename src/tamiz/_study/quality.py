@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn, 
 from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.views import RowNumbers, select_rows, target_array
+
+T = TypeVar("T")
 
 # Neighbours that are compared, or half of the other rows if these are fewer.
 _N_NEIGHBORS = 15
@@ -74,6 +76,14 @@ def describe_quality(
     first = next(filter(None, cards), None)
     if first is None:
         return None
+
+    def per_map(values: str) -> tuple[tuple[float | None, ...] | None, ...]:
+        if not points:
+            return ()
+        return tuple(
+            None if card is None else _per_point(at, n_drawn, getattr(card.points, values).tolist()) for card in cards
+        )
+
     return QualityRecord(
         metric=Named(id=dissimilarity, label=metrics[dissimilarity].label),
         n_rows=len(rows),
@@ -85,15 +95,9 @@ def describe_quality(
         ),
         agreement=_agreement(first, cards),
         pairs=_pairs([None if one is None else one[1] for one in found]),
-        stress_per_point=tuple(None if card is None else _per_point(at, n_drawn, card.points.stress) for card in cards)
-        if points
-        else (),
-        trust_per_point=tuple(
-            None if card is None else _per_point(at, n_drawn, card.points.trustworthiness) for card in cards
-        )
-        if points
-        else (),
-        nearest=_nearest_rows(distances, at, n_drawn) if points else (),
+        stress_per_point=per_map("stress"),
+        trust_per_point=per_map("trustworthiness"),
+        nearest=_per_point(at, n_drawn, _nearest_rows(distances, at)) if points else (),
         chance_trust=(chance := chance_trustworthiness(len(rows), first.n_neighbors)),
         # Among so few rows that chance is right as well, nothing is above it.
         n_chance_rows=tuple(
@@ -160,19 +164,16 @@ def _evaluate_map(
     return card, pairs
 
 
-def _nearest_rows(distances: Floats, positions: RowNumbers, n_shown: int) -> tuple[tuple[int, ...] | None, ...]:
-    """Return the positions of the rows that are nearest in the table to every shown row, None for rows that were not evaluated."""
-    found: list[tuple[int, ...] | None] = [None] * n_shown
-    for row, (i, away) in zip(positions.tolist(), enumerate(distances), strict=True):
-        order = np.argsort(away, kind="stable")
-        found[row] = tuple(positions[order[order != i][:_N_NEAREST]].tolist())
-    return tuple(found)
+def _nearest_rows(distances: Floats, positions: RowNumbers) -> list[tuple[int, ...]]:
+    """Return the positions of the rows that are nearest in the table to every evaluated row."""
+    orders = (np.argsort(away, kind="stable") for away in distances)
+    return [tuple(positions[order[order != i][:_N_NEAREST]].tolist()) for i, order in enumerate(orders)]
 
 
-def _per_point(positions: RowNumbers, n_shown: int, values: Floats) -> tuple[float | None, ...]:
+def _per_point(positions: RowNumbers, n_shown: int, values: Sequence[T]) -> tuple[T | None, ...]:
     """Return the value of every shown row, None for rows that were not evaluated."""
-    found: list[float | None] = [None] * n_shown
-    for row, value in zip(positions.tolist(), values.tolist(), strict=True):
+    found: list[T | None] = [None] * n_shown
+    for row, value in zip(positions.tolist(), values, strict=True):
         found[row] = value
     return tuple(found)
 

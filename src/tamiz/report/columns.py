@@ -86,7 +86,7 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
         "has_associations": any(row["association"] for row in rows),
         "has_missing": any(row["n_missing"] for row in rows),
         "unlisted_note": unlisted_note(len(names)),
-        "has_kept": bool(initial_selection(result)),
+        "has_kept": bool(evidence.kept),
         "ranking": ranking_notes(result),
     }
 
