@@ -70,7 +70,7 @@ def table():
 @pytest.fixture(scope="module")
 def result(few_models):
     with pytest.warns(TamizWarning):
-        return study(str(PENGUINS), "species", merit=CFS(), assess=None, n_jobs=2)
+        return study(str(PENGUINS), "species", selector=SubsetSelector(CFS()), assess=None, n_jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_
     X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
     search = RandomSubsets(500)
     archive = SubsetSelector(CFS(), search, random_state=0).fit(X, y).archive_
-    subset = study(X, y, relevances=[], maps=[], search=search).to_dict()["subset"]
+    subset = study(X, y, relevances=[], maps=[], selector=SubsetSelector(search=search)).to_dict()["subset"]
     drawn = subset["points"]
     assert len(drawn["sizes"]) <= 60 < subset["n_recorded"] == len(archive) == 500
     for size in set(archive.sizes.tolist()):
@@ -169,7 +169,9 @@ def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among
     monkeypatch.setattr("tamiz._study.subset._MAX_SIZES", 3)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(60, 12))
-    subset = study(X, X[:, 3] > 0, relevances=[], maps=[], search=Forward(), n_features=5).to_dict()["subset"]
+    subset = study(
+        X, X[:, 3] > 0, relevances=[], maps=[], selector=SubsetSelector(search=Forward(), n_features=5)
+    ).to_dict()["subset"]
     assert [best["size"] for best in subset["frontier"]] == [0, 2, 5]
     assert subset["frontier"][-1]["columns"] == subset["columns"]
 
@@ -183,9 +185,33 @@ def test_the_score_of_the_subset_is_assessed_as_selection_report_does(found, tab
     assert found["assessment"] == shared(expected, found["assessment"])
 
 
+def test_the_selector_is_copied_and_its_parts_may_be_names(table):
+    quick = {"relevances": [], "maps": [], "assess": False}
+    asked = SubsetSelector("cfs", "random_subsets:30", random_state=3)
+    found = study(table, selector=asked, **quick).to_dict()["subset"]
+    assert not hasattr(asked, "support_")
+    assert found["columns"] == asked.fit(table).get_feature_names_out().tolist()
+    assert found["merit"]["id"] == "cfs"
+    assert found["search"]["id"] == "random_subsets"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"merit": CFS()}, r"study\(\) has no parameter 'merit': .*selector=SubsetSelector\(merit=\.\.\.\)"),
+        ({"kind": "id"}, r"study\(\) has no parameter 'kind'\."),
+        ({"selector": CFS()}, r"selector must be a SubsetSelector, got CFS\(\)\."),
+        ({"selector": SubsetSelector("nonsense")}, "nonsense"),
+    ],
+)
+def test_parameters_that_a_study_does_not_have_are_named(table, keywords, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        study(table, **keywords)
+
+
 @pytest.mark.slow
 def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_asked_for(monkeypatch, table):
-    usual = {"relevances": [], "maps": [], "merit": CFS()}
+    usual = {"relevances": [], "maps": [], "selector": SubsetSelector(CFS())}
     monkeypatch.setattr(models, "MAX_SEARCH_SECONDS", 0.0)
     monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(table, assess=None, **usual).to_dict()
@@ -265,7 +291,7 @@ def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, tab
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tamiz.assessment.nested_cv.selection_report", interrupt)
-    result = study(table, merit=CFS(), assess=True).to_dict()
+    result = study(table, selector=SubsetSelector(CFS()), assess=True).to_dict()
     assert result["interruption"] == "Interrupted in the step 'assessment'; what was found until then is shown."
     assert result["assessment"] is None
     assert all(result[part] == found[part] for part in ("subset", "maps", "quality", "ranking"))
@@ -273,7 +299,7 @@ def test_an_interrupted_assessment_leaves_the_rest_of_the_study(monkeypatch, tab
 
 def test_a_random_search_finds_what_the_selector_finds_with_the_same_seed(table):
     search = RandomSubsets(20)
-    result = study(table, relevances=[], maps=[], search=search, random_state=5).to_dict()
+    result = study(table, relevances=[], maps=[], selector=SubsetSelector(search=search), random_state=5).to_dict()
     selector = SubsetSelector(CFS(), search, random_state=5).fit(table)
     assert result["subset"]["points"]["merits"] == selector.archive_.merits.tolist()
 
@@ -400,7 +426,7 @@ def test_the_result_is_plain_json(found):
 
 @pytest.mark.slow
 def test_the_same_seed_and_one_thread_or_two_give_the_same_result_but_for_the_times(found):
-    again = study(str(PENGUINS), "species", merit=CFS(), assess=None, n_jobs=1)
+    again = study(str(PENGUINS), "species", selector=SubsetSelector(CFS()), assess=None, n_jobs=1)
     assert again.to_dict() == found
     assert [step.step for step in again.timings] == [
         "read",
@@ -483,7 +509,7 @@ def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
     selector = RankSelector(InformationGain(discretization=EqualFrequency(10)))
     expected = selector.fit(open_table(frame, "body_mass_g")).scores_
     assert result["ranking"]["scores"]["information_gain"] == expected.tolist()
-    by_cfs = study(frame, "body_mass_g", merit=CFS(), relevances=[], maps=[]).to_dict()["subset"]
+    by_cfs = study(frame, "body_mass_g", selector=SubsetSelector(CFS()), relevances=[], maps=[]).to_dict()["subset"]
     subset = SubsetSelector(CFS(), BestFirst()).fit(open_table(frame, "body_mass_g"))
     assert by_cfs["columns"] == subset.get_feature_names_out().tolist()
 
@@ -530,10 +556,8 @@ def test_parts_that_are_given_take_the_place_of_the_usual_ones(table):
     result = study(
         table,
         relevances=[Variance()],
-        merit=CFS(convention="weka"),
-        search=Forward(),
+        selector=SubsetSelector(CFS(convention="weka"), search=Forward(), n_features=2),
         maps=[],
-        n_features=2,
         points=True,
     ).to_dict()
     assert list(result["ranking"]["scores"]) == ["variance"]
@@ -545,7 +569,7 @@ def test_parts_that_are_given_take_the_place_of_the_usual_ones(table):
 
 def test_a_search_of_a_study_stops_and_writes_its_journal(table, tmp_path):
     journal = tmp_path / "journal"
-    result = study(table, maps=[], stop=Evaluations(9), journal=journal).to_dict()
+    result = study(table, maps=[], selector=SubsetSelector(stop=Evaluations(9), journal=journal)).to_dict()
     assert result["subset"]["n_evaluations"] == 9
     assert result["subset"]["stopped"] == "9 evaluations made"
     assert journal.exists()
@@ -655,7 +679,7 @@ def test_no_graph_is_built_that_no_method_uses(table, monkeypatch):
 
 
 def test_columns_ranked_without_the_target_are_not_described_as_informative_about_it(table):
-    result = study(table, relevances=[Variance()], maps=[], search=Forward(), assess=False)
+    result = study(table, relevances=[Variance()], maps=[], selector=SubsetSelector(search=Forward()), assess=False)
     expected = "body_mass_g ranks first: variance 643,131 unit², which does not use species."
     assert ranking_notes(result.record)["lead"] == expected
 
@@ -815,7 +839,7 @@ def test_a_numeric_target_with_too_few_rows_for_the_default_search_is_studied_wi
     )
     # A requested search, or its evaluation, is an error.
     with pytest.raises(DataError, match=f"^The table has {n} rows; cross-validation needs at least 4"):
-        study(table, "y", search=Forward(), maps=["pca"])
+        study(table, "y", selector=SubsetSelector(search=Forward()), maps=["pca"])
     with pytest.raises(DataError, match=f"needs at least 6 rows; the table has {n} with a target"):
         study(table, "y", assess=True, maps=["pca"])
 

@@ -64,7 +64,7 @@ def test_the_results_of_a_study_are_those_of_the_functions():
     shares = {one["name"]: one["share"] for one in found["assessment"]["frequencies"]}
     assert shares == made.frequencies
     # A search that is asked for is recommended.
-    asked = study(X, y, random_state=4, merit=CFS(), search=BestFirst())
+    asked = study(X, y, random_state=4, selector=SubsetSelector(CFS(), BestFirst()))
     assert asked["recommendation"]["recommended"] == "cfs"
     assert (
         asked["recommendation"]["columns"]
@@ -88,7 +88,7 @@ def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
     monkeypatch.setattr(models, "_FOLDS", 2)
     monkeypatch.setattr(models, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
-    found = study(X, y, merit=CFS())
+    found = study(X, y, selector=SubsetSelector(CFS()))
     for part in ("recommendation", "model_effect"):
         assert [model["id"] for model in found[part]["models"]] == [*OF_CLASSES]
     without_boosting = [name for name in OF_CLASSES if name != "gradient_boosting"]
@@ -116,7 +116,7 @@ def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch
     monkeypatch.setattr(models, "_MAX_ROWS", 100)
     monkeypatch.setattr(models, "_NARROW_ROWS", 100)
     monkeypatch.setattr(models, "_MIN_ROWS", 100)
-    found = study(X, y, merit=CFS())
+    found = study(X, y, selector=SubsetSelector(CFS()))
     for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
         assert found[part]["notes"][0] == "100 of 300 rows, drawn at random."
@@ -150,7 +150,7 @@ def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_w
 
 def test_a_requested_wrapper_is_compared_and_the_figure_uses_the_default_merit():
     X, y = table()
-    found = study(X, y, merit=CrossValidated("naive_bayes", cv=3), search=Forward())
+    found = study(X, y, selector=SubsetSelector(CrossValidated("naive_bayes", cv=3), Forward()))
     candidates = found["recommendation"]["candidates"]
     assert [one["id"] for one in candidates] == ["all_columns", "subset", "mrmr", "wrapper"]
     assert candidates[1]["label"] == found["model_effect"]["selector"] == "accuracy of naive Bayes by Forward"
@@ -159,7 +159,7 @@ def test_a_requested_wrapper_is_compared_and_the_figure_uses_the_default_merit()
 
 def test_the_sizes_and_columns_asked_for_bind_every_selection():
     X, y = table()
-    found = study(X, y, n_features=2, search=BestFirst(fixed=["c"]))["recommendation"]
+    found = study(X, y, selector=SubsetSelector(search=BestFirst(fixed=["c"]), n_features=2))["recommendation"]
     for one in found["candidates"][1:]:
         assert len(one["columns"]) == 2
         assert "c" in one["columns"]
@@ -221,7 +221,7 @@ def test_with_few_rows_no_columns_are_added_with_a_note():
 def test_a_requested_search_that_fails_in_folds_of_few_rows_is_shown_without_a_comparison():
     X = np.random.default_rng(0).normal(size=(5, 3))
     frame, y = pd.DataFrame(X, columns=list("abc")), X @ [1.0, 2.0, 0.5]
-    found = study(frame, y, merit=CrossValidated("ridge", cv=2), search=Forward())
+    found = study(frame, y, selector=SubsetSelector(CrossValidated("ridge", cv=2), Forward()))
     assert found["subset"]["columns"]
     assert found["recommendation"] is found["model_effect"] is None
     assert any(w.startswith("The comparison of selections was not computed: ") for w in sentences(found))

@@ -177,7 +177,7 @@ def choose_relevance(requested: Relevance | str | None, schema: Schema, *, with_
 
 
 def choose_merit_and_search(
-    merit: Merit | None, search: Search | None, schema: Schema, missing: MissingRule = "distribute"
+    merit: Merit | str | None, search: Search | str | None, schema: Schema, missing: MissingRule = "distribute"
 ) -> tuple[Merit, Search]:
     """Return the merit and the search for a table: the requested ones, else the defaults, which were chosen by nested CV scores.
 
@@ -186,7 +186,7 @@ def choose_merit_and_search(
 
     Parameters
     ----------
-    merit, search : Merit and Search, or None
+    merit, search : Merit and Search, their names, or None
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
         How CFS treats missing values.
@@ -196,6 +196,7 @@ def choose_merit_and_search(
     from tamiz.search.best_first import BestFirst
     from tamiz.search.forward import Forward
 
+    merit, search = resolve_merit(merit), resolve_search(search)
     if merit is None and schema.target is not None and not schema.has_classes:
         n_coordinates = schema.n_coordinates
         if n_coordinates <= _MAX_COORDINATES and schema.n_rows * n_coordinates <= _MAX_RIDGE_VALUES:

@@ -160,7 +160,7 @@ def test_every_method_states_its_cost_and_its_source(entry):
 def test_every_function_is_documented_with_its_parameters_what_it_returns_and_an_example(entry):
     function = entry.load()
     doc = FunctionDoc(function)
-    named = [name.strip() for p in doc["Parameters"] for name in p.name.split(",")]
+    named = [name.strip().lstrip("*") for p in doc["Parameters"] for name in p.name.split(",")]
     assert named == list(inspect.signature(function).parameters)
     assert doc["Returns"]
     assert any(">>>" in line for line in doc["Examples"])

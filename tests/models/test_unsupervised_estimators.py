@@ -172,7 +172,7 @@ def test_estimators_that_read_a_target_still_need_one():
 @pytest.mark.slow
 def test_a_study_without_a_target_searches_and_reports(tmp_path):
     table = pd.DataFrame(X[::2], columns=list("abcd"))
-    result = study(table, merit=CrossValidated(GaussianMixture(1), FOLDS), search=Forward(), maps=())
+    result = study(table, selector=SubsetSelector(CrossValidated(GaussianMixture(1), FOLDS), search=Forward()), maps=())
     assert result.record.subset.value == pytest.approx(
         cross_val_score(GaussianMixture(1), table[list(result.record.subset.columns)], cv=FOLDS).mean(), rel=1e-12
     )

@@ -75,7 +75,7 @@ def test_a_search_alone_warns_of_copies_that_it_selects():
 def test_a_study_selects_one_of_equivalent_columns_and_states_the_others(kind):
     X, y = copies()
     y = y if kind == "number" else np.where(y > 0, "p", "q")
-    found = study(X.assign(y=y), "y", merit=CFS(), relevances=[], maps=[], assess=False).to_dict()
+    found = study(X.assign(y=y), "y", selector=SubsetSelector(CFS()), relevances=[], maps=[], assess=False).to_dict()
     assert not COPIES & set(found["subset"]["columns"])
     reasons = {one["name"]: one["same_as"] for one in found["subset"]["reasons"]}
     assert list(reasons) == list(X)
@@ -85,7 +85,14 @@ def test_a_study_selects_one_of_equivalent_columns_and_states_the_others(kind):
     assert not any("equivalent" in warning for warning in sentences(found))
     # The code of the selection alone selects the same columns.
     assert "excluded=['lin', 'noisy', 'exp', 'sexcode']" in found["reproduction"]["python"]
-    fixed = study(X.assign(y=y), "y", search=Forward(fixed=["lin"]), merit=CFS(), relevances=[], maps=[], assess=False)
+    fixed = study(
+        X.assign(y=y),
+        "y",
+        selector=SubsetSelector(CFS(), Forward(fixed=["lin"])),
+        relevances=[],
+        maps=[],
+        assess=False,
+    )
     assert {"lin", "x", "noisy", "exp"} & set(fixed.to_dict()["subset"]["columns"]) == {"lin"}
 
 
@@ -93,7 +100,8 @@ def test_a_study_selects_one_of_equivalent_columns_and_states_the_others(kind):
 def test_a_study_keeps_all_columns_where_duplicates_are_allowed_or_so_many_are_requested():
     X, y = copies()
     for more in ({"allow_duplicates": True}, {"n_features": 8}):
-        found = study(X.assign(y=y), "y", merit=CFS(), relevances=[], maps=[], assess=False, **more).to_dict()
+        selector = SubsetSelector(CFS(), **more)
+        found = study(X.assign(y=y), "y", selector=selector, relevances=[], maps=[], assess=False).to_dict()
         assert not any(one["same_as"] for one in found["subset"]["reasons"])
 
 

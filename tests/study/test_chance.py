@@ -64,5 +64,5 @@ def test_a_requested_search_that_may_be_chance_is_recommended_if_its_score_is_ev
     monkeypatch.setattr(StudyRun, "_find_chance", lambda *_: "By chance.")
     monkeypatch.setattr(FoldScores, "interval", property(lambda scores: (scores.mean + low, scores.mean + 1.0)))
     monkeypatch.setattr(Recommendation, "gain", property(lambda found: FoldScores(np.zeros(5), 1.0)))
-    asked = {"merit": CFS(), "search": BestFirst(), "relevances": [Variance()], "maps": []}
+    asked = {"selector": SubsetSelector(CFS(), BestFirst()), "relevances": [Variance()], "maps": []}
     assert (tamiz.study(X, y, **asked).record.recommendation.recommended is None) == withheld

@@ -9,7 +9,7 @@ from sklearn.metrics import mutual_info_score
 from tests.report.reading import summary
 
 import tamiz
-from tamiz import open_table
+from tamiz import SubsetSelector, open_table
 from tamiz._study.ranking import describe_chance_level
 from tamiz.criteria import JMI, FisherScore, GainRatio, InformationGain, SymmetricUncertainty
 from tamiz.report.columns import ranking_notes
@@ -87,7 +87,7 @@ def test_a_selected_column_at_chance_level_is_warned_of_once():
     assert "patient" in result.record.subset.columns
     (warning,) = [one for one in result.record.warnings if "above chance" in one]
     assert re.match(r"CFS: the information about the target of 'patient' \(100 values, .* is not above chance", warning)
-    by_jmi = tamiz.study(X, y, merit=JMI(), relevances=[], maps=[], assess=False, points=False)
+    by_jmi = tamiz.study(X, y, selector=SubsetSelector(JMI()), relevances=[], maps=[], assess=False, points=False)
     assert len([one for one in by_jmi.record.warnings if "above chance" in one]) == (
         "patient" in by_jmi.record.subset.columns
     )
@@ -102,7 +102,7 @@ def test_a_column_that_predicts_the_target_is_nowhere_called_chance(selected):
     X = pd.DataFrame({"reason": word.where(y), "other": rng.permutation(word), "x": rng.normal(size=N)})
     search = BestFirst(fixed=["reason"], excluded=["other", "x"]) if selected else None
     asked = {"relevances": [InformationGain(), GainRatio()], "maps": [], "assess": False, "keep_leaks": True}
-    record = tamiz.study(X, np.where(y, "ill", "well"), search=search, **asked).record
+    record = tamiz.study(X, np.where(y, "ill", "well"), selector=SubsetSelector(search=search), **asked).record
     assert [leak.name for leak in record.table.leakage] == ["reason"]
     table = open_table(X, np.where(y, "ill", "well"))
     named = [one.name for one in describe_chance_level(table, record.ranking, "distribute")]

@@ -41,7 +41,8 @@ def few_searches():
 
 
 def study(*data, **more):
-    return tamiz.study(*data, merit=more.pop("merit", CFS()), relevances=[], maps=[], points=False, **more)
+    usual = {"selector": SubsetSelector(CFS()), "relevances": [], "maps": [], "points": False}
+    return tamiz.study(*data, **usual | more)
 
 
 def table(n=60, seed=0):
@@ -99,7 +100,7 @@ def test_nothing_else_changes_and_none_is_the_default(studied):
 def test_the_command_line_repeats_it(tmp_path):
     X, y = table()
     X.assign(state=y).to_csv(tmp_path / "t.csv", index=False)
-    found = study(tmp_path / "t.csv", "state", semi_synthetic=2, search=BestFirst(), stop=Evaluations(3))
+    found = study(tmp_path / "t.csv", "state", semi_synthetic=2, selector=SubsetSelector(CFS(), stop=Evaluations(3)))
     assert "--semi-synthetic 2" in found.record.reproduction.command
 
 
@@ -217,7 +218,12 @@ def test_a_search_that_finds_orthogonal_columns_is_described_so(kind):
 def test_near_copies_of_every_column_are_described_as_such():
     X, y = table(200)
     copies = X + 0.01 * np.random.default_rng(1).normal(size=X.shape)
-    found = study(pd.concat([X, copies.add_suffix("_again")], axis=1), y, semi_synthetic=12, allow_duplicates=True)
+    found = study(
+        pd.concat([X, copies.add_suffix("_again")], axis=1),
+        y,
+        semi_synthetic=12,
+        selector=SubsetSelector(CFS(), allow_duplicates=True),
+    )
     shown, _ = sections(found)
     false, strict = re.search(r"and ([\d.]+)% ± [\d.]+% .* \(([\d.]+)% ± [\d.]+% if columns", shown["finding"]).groups()
     assert float(false) > float(strict)

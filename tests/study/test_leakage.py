@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score,
 from sklearn.naive_bayes import GaussianNB
 from tests.report.reading import summary
 
-from tamiz import open_table, study
+from tamiz import SubsetSelector, open_table, study
 from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
 from tamiz._study.leakage_scores import ClassScorer, NumericScorer, stratified_folds
 from tamiz._study.model_descriptions import describe_recommendation
@@ -489,7 +489,7 @@ def test_the_score_with_leaks_is_that_of_scikit_learn_in_the_same_folds():
 def test_the_scores_with_leaks_and_without_are_those_of_the_best_model_in_the_same_folds():
     frame, y, _ = table_without_leakage(n=150)
     frame = frame[["good", "noise"]].assign(leak=np.where(y, "paid", "open"))
-    record = study_of(frame, y, merit=CFS())
+    record = study_of(frame, y, selector=SubsetSelector(CFS()))
     found, recommended = record.leakage_exclusion, record.recommendation
     assert (found.columns, found.scoring, found.with_leaks) == (("leak",), "roc_auc", 1.0)
     every = next(one for one in recommended.candidates if one.id == "all_columns")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import study
+from tamiz import SubsetSelector, study
 from tamiz.criteria import CrossValidated, FisherScore, InformationGain, TreeImportance
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import KNearest
@@ -103,7 +103,7 @@ def test_other_rules_of_pca_and_gower_are_stated() -> None:
 
 
 def test_models_of_a_wrapper_use_the_training_rows_of_a_fold() -> None:
-    (note,) = notes_of(table("a"), merit=CrossValidated("logistic", cv=3), search=Forward(), maps=["pca"])
+    (note,) = notes_of(table("a"), selector=SubsetSelector(CrossValidated("logistic", cv=3), Forward()), maps=["pca"])
     assert f"For models in cross-validation, each is replaced by {MEAN}, of the training rows of a fold." in note
 
 

@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from tamiz import open_table, study
+from tamiz import SubsetSelector, open_table, study
 from tamiz.cli import main
 from tamiz.criteria import CFS, JMI, CrossValidated, InformationGain, LaplacianScore, Variance
 from tamiz.graphs import Binary, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA
 from tamiz.search import (
-    Backward,
     Beam,
     BestFirst,
     Evaluations,
@@ -54,20 +53,24 @@ STUDIES = {
     "a numeric target": {"target": "price", "kinds": {"class": "text"}},
     "kinds": {"target": "class", "kinds": {"rooms": "categorical", "two\nlines": "categorical", "patient": "id"}},
     "a wrapper and a genetic search": {
-        **BY_CLASS, "merit": CrossValidated("gaussian_nb"), "search": Genetic(), "stop": Evaluations(60),
+        **BY_CLASS, "selector": SubsetSelector(CrossValidated("gaussian_nb"), Genetic(), stop=Evaluations(60)),
     },
     "a wrapper by another score": {
-        **BY_CLASS, "merit": CrossValidated("knn", 4, "f1_macro"), "search": Forward(), "n_features": 2,
+        **BY_CLASS, "selector": SubsetSelector(CrossValidated("knn", 4, "f1_macro"), Forward(), n_features=2),
     },
     "sizes and sets": {
         **BY_CLASS,
-        "search": Beam(4, fixed=["it's"], excluded=["rooms"], column_groups=[['say "a, b"', "two\nlines"]], start=["-dash"]),
-        "n_features": (2, 5),
+        "selector": SubsetSelector(
+            search=Beam(4, fixed=["it's"], excluded=["rooms"], column_groups=[['say "a, b"', "two\nlines"]], start=["-dash"]),
+            n_features=(2, 5),
+        ),
     },
-    "columns by number": {**BY_CLASS, "search": BestFirst(direction="backward", fixed=[1], column_groups=[[0, 2]])},
+    "columns by number": {
+        **BY_CLASS, "selector": SubsetSelector(search=BestFirst(direction="backward", fixed=[1], column_groups=[[0, 2]])),
+    },
     "rules": {
-        **BY_CLASS, "search": Backward(),
-        "stop": Evaluations(50) | Patience(4) | MinGain(1e-7) | TargetMerit(3), "max_seconds": 1000.5,
+        **BY_CLASS, "max_seconds": 1000.5,
+        "selector": SubsetSelector(search="backward", stop=Evaluations(50) | Patience(4) | MinGain(1e-7) | TargetMerit(3)),
     },
     "maps": {**BY_CLASS, "maps": ["pca", "mds:ordinal"], "dissimilarity": "gower", "map_rows": 60},
     "columns of maps": {**BY_CLASS, "maps": ["pca"], "map_columns": ["rooms", 'say "a, b"']},
@@ -77,15 +80,15 @@ STUDIES = {
     "a radius": {**BY_CLASS, "graph": Radius(2.5, **USUAL), "maps": ["pca"]},
     "scores": {**BY_CLASS, "relevances": [Variance(), InformationGain(missing="category")], "missing": "category"},
     "groups and weights": {"target": "class", "groups": "patient", "weight": "count", "kinds": {"price": "id"}},
-    "times": {"target": "class", "time": "patient", "merit": CrossValidated("naive_bayes", 3), "search": Forward()},
+    "times": {"target": "class", "time": "patient", "selector": SubsetSelector(CrossValidated("naive_bayes", 3), Forward())},
     "corrected for chance": {
-        **BY_CLASS, "merit": JMI(correction="chance", missing="category"), "missing": "category",
-        "search": Forward(), "n_features": 2,
+        **BY_CLASS, "missing": "category",
+        "selector": SubsetSelector(JMI(correction="chance", missing="category"), Forward(), n_features=2),
     },
-    "Weka's numbers": {**BY_CLASS, "merit": CFS(convention="weka")},
-    "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "search": RandomSubsets(20)},
+    "Weka's numbers": {**BY_CLASS, "selector": SubsetSelector(CFS(convention="weka"))},
+    "a seed, no points": {**BY_CLASS, "random_state": 11, "points": False, "selector": SubsetSelector(search=RandomSubsets(20))},
     "few points": {**BY_CLASS, "points": 30, "maps": ["pca"]},
-    "error rates": {**BY_CLASS, "merit": CFS(), "assess": True, "semi_synthetic": 2},
+    "error rates": {**BY_CLASS, "selector": SubsetSelector("cfs"), "assess": True, "semi_synthetic": 2},
     "memory and threads": {**BY_CLASS, "memory": "8GB", "n_jobs": 1, "header": True},
 }  # fmt: skip
 # One map, one score, and no search inside folds where a study is not about these.
@@ -217,20 +220,29 @@ def test_a_table_is_named_as_one():
     ("asked", "why"),
     [
         pytest.param(
-            {"merit": CrossValidated("knn", encode=True)},
+            {"selector": SubsetSelector(CrossValidated("knn", encode=True))},
             r"no equivalent of CrossValidated\('knn', encode=True\)",
             marks=pytest.mark.slow,
         ),
-        ({"search": Genetic(5, mutation=0.5)}, r"no equivalent of Genetic\(5, mutation=0\.5\)"),
+        (
+            {"selector": SubsetSelector(search=Genetic(5, mutation=0.5))},
+            r"no equivalent of Genetic\(5, mutation=0\.5\)",
+        ),
         pytest.param(
-            {"stop": Evaluations(5) & Patience(2)},
+            {"selector": SubsetSelector(stop=Evaluations(5) & Patience(2))},
             r"no equivalent of Evaluations\(5\) & Patience\(2\)",
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            {"stop": Evaluations(5) | Evaluations(7)}, "accepts each stopping rule once", marks=pytest.mark.slow
+            {"selector": SubsetSelector(stop=Evaluations(5) | Evaluations(7))},
+            "accepts each stopping rule once",
+            marks=pytest.mark.slow,
         ),
-        pytest.param({"stop": Evaluations(5) | Seconds(90)}, r"no equivalent of Seconds\(90\)", marks=pytest.mark.slow),
+        pytest.param(
+            {"selector": SubsetSelector(stop=Evaluations(5) | Seconds(90))},
+            r"no equivalent of Seconds\(90\)",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             {"relevances": [LaplacianScore(graph=KNearest(3))]},
             r"no equivalent of LaplacianScore\(graph=KNearest\(3\)\)",
@@ -277,7 +289,12 @@ def test_a_graph_that_was_built_is_a_place_in_the_script(folder):
 def test_without_a_seed_the_script_contains_the_drawn_seed(folder):
     TABLE.to_csv("t.csv", index=False)
     result = study(
-        "t.csv", "class", search=RandomSubsets(6), kinds={"price": "id"}, random_state=None, **QUICK
+        "t.csv",
+        "class",
+        selector=SubsetSelector(search=RandomSubsets(6)),
+        kinds={"price": "id"},
+        random_state=None,
+        **QUICK,
     ).to_dict()
     made = {}
     script = result["reproduction"]["python"]
@@ -292,7 +309,9 @@ def _imports(script, made):
 
 def test_a_journal_is_named_without_its_folder(folder):
     TABLE.to_csv("t.csv", index=False)
-    repeat = study("t.csv", "class", journal=folder / "search.journal", **QUICK).to_dict()["reproduction"]
+    repeat = study("t.csv", "class", selector=SubsetSelector(journal=folder / "search.journal"), **QUICK).to_dict()[
+        "reproduction"
+    ]
     assert "--journal search.journal" in repeat["command"]
     assert "journal='search.journal'" in repeat["python"]
     assert str(folder) not in json.dumps(repeat)

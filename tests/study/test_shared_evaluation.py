@@ -38,7 +38,7 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     monkeypatch.setattr(models, "_MAX_ROWS", 150)
     monkeypatch.setattr(models, "_NARROW_ROWS", 150)
     monkeypatch.setattr(models, "_MIN_ROWS", 150)
-    record = tamiz.study(*table(), merit=CFS(), relevances=[], maps=[]).record
+    record = tamiz.study(*table(), selector=SubsetSelector(CFS()), relevances=[], maps=[]).record
     found = to_json(record)
     recommended, compared, assessed, added = (
         found[k] for k in ("recommendation", "model_effect", "assessment", "noise_experiment")

@@ -15,12 +15,13 @@ from tamiz._study.maps import find_map_method
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.weights import Binary
-from tamiz.method_lookup import SHORTHAND_PARAMETERS, make_search
+from tamiz.method_lookup import SHORTHAND_PARAMETERS, make_search, resolve_merit, resolve_search
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Registry
 from tamiz.runtime.verdicts import check_codes
 from tamiz.search import registry as searches
 from tamiz.search.stopping import AnyOf
+from tamiz.selection.subset_selector import SubsetSelector
 
 # By their long names; a list contains a value for each occurrence of the option.
 Options = dict[str, str | int | float | bool | list[str]]
@@ -122,6 +123,7 @@ def _relevance(criterion: Any, missing: str) -> str:
 
 def _merit(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
+    value = resolve_merit(value)
     entry = _registry_entry(criteria, value)
     if entry is None:
         raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
@@ -154,6 +156,7 @@ def _merit(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
 
 def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     del name
+    value = resolve_search(value)
     entry = _registry_entry(searches, value)
     if entry is None:
         raise NoCommandError(f"The command line has no equivalent of {to_expression(value)}.")
@@ -183,6 +186,19 @@ def _search(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
         **{_COLUMN_SET_OPTIONS[part]: columns for part, columns in sets.items() if columns},
         **({"column-group": [",".join(map(_quote_column_name, group)) for group in groups]} if groups else {}),
     }
+
+
+def _selector(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
+    del name
+    options: Options = {}
+    for part, one in inspect.signature(SubsetSelector).parameters.items():
+        chosen = getattr(value, part)
+        if chosen is one.default or part == "n_jobs":
+            continue
+        if part not in _SELECTOR_CONVERTERS:
+            raise NoCommandError(f"The command line has no equivalent of {part} of the selector.")
+        options |= _SELECTOR_CONVERTERS[part](part, chosen, arguments)
+    return options
 
 
 def _size(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
@@ -280,20 +296,24 @@ def _mute(name: str, value: Any, arguments: Mapping[str, Any]) -> Options:
     return {"mute": sorted(check_codes(value))}
 
 
+_SELECTOR_CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
+    "merit": _merit,
+    "search": _search,
+    "n_features": _size,
+    "stop": _stop,
+    "journal": _journal,
+    "allow_duplicates": _plain_option,
+}
 # Arguments that are not written under their own name and unchanged.
 _CONVERTERS: dict[str, Callable[[str, Any, Mapping[str, Any]], Options]] = {
     "data": _table,
     "kinds": _kinds,
     "groups": _option_named("group"),
     "relevances": _relevances,
-    "merit": _merit,
-    "search": _search,
+    "selector": _selector,
     "maps": _maps,
     "map_columns": _map_columns,
     "graph": _graph,
-    "n_features": _size,
-    "stop": _stop,
-    "journal": _journal,
     "memory": _memory,
     "mute": _mute,
     "points": _points,

@@ -25,7 +25,7 @@ _EXCLUDED_KINDS = ("text", "id")
 # Options that the result does not depend on.
 _IRRELEVANT_OPTIONS = ("n_jobs",)
 # Options that change the compared selections.
-_CANDIDATE_OPTIONS = {"missing", "n_features", "search"}
+_CANDIDATE_OPTIONS = {"missing", "selector"}
 _MAX_REPR_LENGTH = 120
 
 
@@ -88,8 +88,9 @@ def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any
         if name in _IRRELEVANT_OPTIONS:
             continue
         # points=1 equals the default True, but is a number of points.
-        equal = isinstance(value, str | int | float) and value == usual[name] and type(value) is type(usual[name])
-        if value is not usual[name] and not equal:
+        default = usual.get(name)
+        equal = isinstance(value, str | int | float) and value == default and type(value) is type(default)
+        if value is not default and not equal and repr(value) != "SubsetSelector()":
             changed[name] = value
     return changed
 
@@ -135,7 +136,7 @@ class _Script:
     def add_selection(self, selector: SubsetSelector, roles: Mapping[str, str]) -> None:
         """Add the selection alone with further roles of columns, and as a step of a pipeline if a pipeline can reproduce it."""
         self._arguments = {**self._arguments, **roles}
-        chosen = self._selector_expression(selector)
+        chosen = self._selector_expression(self._fitted_parameters(selector))
         self._lines += [
             "",
             "# Only the selection of the section Subset.",
@@ -158,8 +159,8 @@ class _Script:
             "print(list(found.columns))",
         ]
 
-    def _selector_expression(self, selector: SubsetSelector) -> str:
-        self._add_import("tamiz", "SubsetSelector")
+    def _fitted_parameters(self, selector: SubsetSelector) -> dict[str, Any]:
+        """Return the parameters with which a fitted selector finds the same columns in the whole table."""
         # The journal belongs to the original search.
         parameters = clone(selector).set_params(journal=None, n_jobs=None).get_params(deep=False)
         searched, used = selector.schema_, set(self._schema.used.tolist())
@@ -168,15 +169,17 @@ class _Script:
             search = selector.search_
             excluded = [*(search.get_params(deep=False).get("excluded") or ()), *left_out]
             parameters["search"] = clone(search).set_params(excluded=excluded)
-        order = ("merit", "search")
-        usual = inspect.signature(SubsetSelector).parameters
-        rest = [name for name, value in parameters.items() if name not in order and value is not usual[name].default]
-        values = [self._expression(name, parameters[name]) for name in order]
-        # In the order of the signature.
-        rest.sort(key=list(usual).index)
-        return format_call(
-            "SubsetSelector", [*values, *(f"{name}={self._expression(name, parameters[name])}" for name in rest)]
-        )
+        return parameters
+
+    def _selector_expression(self, parameters: Mapping[str, Any]) -> str:
+        self._add_import("tamiz", "SubsetSelector")
+        arguments: list[str] = []
+        for place, one in enumerate(inspect.signature(SubsetSelector).parameters.values()):
+            if parameters[one.name] is not one.default and one.name not in _IRRELEVANT_OPTIONS:
+                is_positional = one.kind is one.POSITIONAL_OR_KEYWORD and place == len(arguments)
+                value = self._expression(one.name, parameters[one.name])
+                arguments.append(value if is_positional else f"{one.name}={value}")
+        return format_call("SubsetSelector", arguments)
 
     def _source_lines(self, name: str) -> list[str]:
         if "data" in self._placeholders and self._is_table():
@@ -257,6 +260,8 @@ class _Script:
 
     def _expression(self, name: str, value: Any) -> str:
         """Return an expression, or a placeholder if there is none."""
+        if name == "selector":
+            return self._selector_expression(value.get_params(deep=False))
         if name in ("data", "journal") and isinstance(value, str | os.PathLike):
             # The folder is private.
             return repr(Path(value).name)

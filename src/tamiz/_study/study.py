@@ -8,13 +8,14 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
+from inspect import signature
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import clone
 
 from tamiz import __version__
-from tamiz._study.budget import Budget, StepRunner
+from tamiz._study.budget import Budget, StepEstimate, StepRunner
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.fold_design import FoldDesign, choose_fold_design
 from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph, restrict_to_map_columns
@@ -35,7 +36,7 @@ from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.kernels._compilation import compile_ahead, default_kernels
-from tamiz.method_lookup import choose_merit_and_search
+from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records.codec import Named
@@ -43,7 +44,6 @@ from tamiz.report.records.columns import LeakageExclusion, TableRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
-from tamiz.runtime.memory import SizeLike
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import (
@@ -56,14 +56,13 @@ from tamiz.runtime.user_warnings import (
 )
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import check_codes
-from tamiz.search.base import Problem, Search, SetSize
+from tamiz.search.base import Problem, Search
 from tamiz.search.best_first import BestFirst
-from tamiz.search.stopping import StoppingRule
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates
-from tamiz.table.factory import open_table
-from tamiz.table.schema import Kind, Schema, WeightKind
+from tamiz.table.factory import TableOptions, open_table
+from tamiz.table.schema import Schema
 from tamiz.table.views import RowNumbers
 
 # Folds of a numeric target test at least 2 rows. Of 6 rows, 4 are left for training, of which 2 folds can be made again.
@@ -74,26 +73,14 @@ def study(
     data: Any,
     target: Any = None,
     *,
-    kinds: Mapping[str, Kind] | Kind | None = None,
-    weight: Any = None,
-    weights: WeightKind | None = None,
-    groups: Any = None,
-    time: Any = None,
-    memory: SizeLike | None = None,
-    header: bool | None = None,
+    selector: SubsetSelector | None = None,
     relevances: Sequence[Relevance] | None = None,
-    merit: Merit | None = None,
-    search: Search | None = None,
     maps: Sequence[Reducer | str] | None = None,
     map_rows: int | None = None,
     map_columns: str | Sequence[str] = "numeric",
     dissimilarity: str = "seuclidean",
     graph: GraphBuilder | Graph | None = None,
     missing: MissingRule = "distribute",
-    n_features: SetSize | None = None,
-    stop: StoppingRule | None = None,
-    journal: str | os.PathLike[str] | None = None,
-    allow_duplicates: bool = False,
     max_seconds: float | None = None,
     assess: bool | None = None,
     semi_synthetic: int = 0,
@@ -104,19 +91,23 @@ def study(
     points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
+    **table_options: Unpack[TableOptions],
 ) -> Result:
     """Study a table: rank its columns, select a subset, evaluate it, and map the rows.
 
     Parameters
     ----------
-    data, target, kinds, weight, weights, groups, time, memory, header
+    data, target
         As in `open_table`; `data` may be a Table. Dates are split into year, month, weekday and hour (`split_dates`); dates of
         kind "numeric" are seconds since 1970.
+    selector : SubsetSelector, default=None
+        How the subset is selected, with its columns, sizes, stopping rule and journal. By default selections of several methods are
+        compared (`recommend_columns`), and so they are with a selector that only sets `n_features`, `allow_duplicates` or the
+        columns of its search (`BestFirst(fixed=...)`), within these. A selector with a merit, another search, a stopping rule or a
+        journal is asked for: its columns are the selected ones, and the comparison states what they cost. The study copies the
+        selector; without a seed of its own it uses `random_state`. Without a target there is no subset if the merit needs a target.
     relevances : list of Relevance, default=None
         The criteria of the ranking. None uses every registered criterion of low cost that is defined for the table.
-    merit, search : Merit and Search, default=None
-        How the subset is selected. None is CFS() and BestFirst(), and for a numeric target CrossValidated("ridge") and Forward().
-        Without a target there is no subset if the merit needs a target.
     maps : list of str or reducers, default=None
         Maps, as names that `tamiz methods` lists, such as "mds:ordinal", or as reducers. None is PCA, metric and ordinal MDS,
         Laplacian eigenmaps and UMAP.
@@ -136,8 +127,6 @@ def study(
     missing : {"distribute", "category"}, default="distribute"
         How the default relevances and the default merit treat missing values: distribute their counts over the present values,
         or treat missing as a category of its own.
-    n_features, stop, journal, allow_duplicates
-        As in `SubsetSelector`.
     max_seconds : float, default=None
         The time budget. By default the steps whose cost grows with the table work on samples, sized from estimates for about two
         minutes on two cores, and the clock is not read: the same table and seed give the same result. A number scales the samples
@@ -171,6 +160,8 @@ def study(
         Seed of the rows that the maps show, of samples and folds, and of searches that use random draws.
     n_jobs : int, default=None
         Threads; None uses the cores that this process may use.
+    **table_options
+        `kinds`, `weight`, `weights`, `groups`, `time`, `memory` and `header`, as in `open_table`.
 
     Returns
     -------
@@ -193,23 +184,15 @@ def study(
     >>> result.to_dict()["subset"]["columns"]
     ['petal length (cm)', 'petal width (cm)']
     """
-    arguments = dict(locals())
-    of_table = {
-        "target": target,
-        "kinds": kinds,
-        "weight": weight,
-        "weights": weights,
-        "groups": groups,
-        "time": time,
-        "memory": memory,
-        "header": header,
-    }
-    _check_arguments(data, of_table, graph)
+    arguments = {"data": data, "target": target, **table_options, **locals()}
+    del arguments["table_options"]
+    _check_arguments(data, {"target": target, **table_options}, selector, graph)
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
     check_maps(maps or (), dissimilarity)
     most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
     most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
     _check_semi_synthetic(semi_synthetic, assess=assess)
+    asked_selector = SubsetSelector() if selector is None else selector
     run = StepRunner(Budget(max_seconds))
     rng = make_rng(random_state)
     with (
@@ -219,56 +202,54 @@ def study(
         capture_imputation_notes() as imputed,
     ):
         opened = run.run_required(
-            "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, **of_table))
+            "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options))
         )
         schema = opened.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with run.budget.paused():
             compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
-        used_merit, used_search = choose_merit_and_search(merit, search, schema, missing)
-        asked = asks_for_subset(merit, search, stop, journal)
-        searched = _can_search(used_merit, schema, assess=assess, semi_synthetic=semi_synthetic)
+        method = choose_merit_and_search(asked_selector.merit, asked_selector.search, schema, missing)
+        asked = asks_for_subset(asked_selector)
+        searched = _can_search(method[0], schema, assess=assess, semi_synthetic=semi_synthetic)
         rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
         prepared = run.run_required(
             "table",
             lambda: _design_table(
                 opened,
-                (lambda one: used_search.make_problem(one.names, one.used, n_features)) if searched else None,
+                (lambda one: method[1].make_problem(one.names, one.used, asked_selector.n_features))
+                if searched
+                else None,
                 keep_leaks=keep_leaks,
                 random_folds=random_folds,
             ),
         )
         table, exclusion, schema = prepared.record, prepared.exclusion, prepared.table.schema
-        n_distinct = {column.name: column.n_distinct for column in table.columns}
-        columns = choose_map_columns(map_columns, schema, dissimilarity, n_distinct)
-        map_schema = restrict_to_map_columns(prepared.table, columns).schema
-        wanted = resolve_maps(maps, map_schema, dissimilarity, most_fitted)
         warn_user(single_value_notes(schema, missing))
-        run.estimates = estimate_steps(
-            schema,
+        plan = plan_study(
+            prepared.table,
             run.budget,
-            len(rows),
-            len(wanted),
+            method if searched else None,
+            maps=maps,
+            map_rows=most_fitted,
+            map_columns=map_columns,
+            dissimilarity=dissimilarity,
+            n_shown=len(rows),
             sample_graph=graph is None,
-            searched=(used_merit, used_search) if searched else None,
             assessed=assess is not False,
             asked=asked,
             semi_synthetic=semi_synthetic,
-            map_schema=map_schema,
+            n_distinct={column.name: column.n_distinct for column in table.columns},
         )
+        columns, wanted, run.estimates = plan.map_columns, plan.maps, plan.estimates
         row_graph = _build_graph(run, prepared.table, graph, relevances, wanted, rows, rng, columns)
         seed = int(rng.integers(2**63))
-        # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
-        search_seed = random_state if isinstance(random_state, int) else seed
-        selector = SubsetSelector(
-            used_merit,
-            used_search,
-            n_features=n_features,
-            stop=run.budget.search_stopping(stop, len(schema.used)),
-            journal=journal,
-            random_state=search_seed,
-            allow_duplicates=allow_duplicates,
+        used_selector = clone(asked_selector).set_params(
+            merit=method[0], search=method[1], stop=run.budget.search_stopping(asked_selector.stop, len(schema.used))
         )
+        if used_selector.random_state is None:
+            # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
+            used_selector.random_state = random_state if isinstance(random_state, int) else seed
+        of_search = used_selector.random_state
         study_run = StudyRun(
             run,
             row_graph,
@@ -276,7 +257,7 @@ def study(
             missing,
             dissimilarity,
             seed,
-            search_seed,
+            of_search if isinstance(of_search, int) else seed,
             assess=assess,
             semi_synthetic=semi_synthetic,
             scoring=scoring,
@@ -287,10 +268,11 @@ def study(
         ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
         ranking, distributions, redundancy = study_run.rank(ranked)
         first = searched and (asked or assess is False)
-        subset = study_run.select(selector, requested=asked or n_features is not None) if first else None
+        sized = asked_selector.n_features is not None
+        subset = study_run.select(used_selector, requested=asked or sized) if first else None
         fitted_maps, quality = study_run.embed(wanted, most_fitted)
         evaluated = study_run.evaluate(
-            selector, subset, fallback=searched and not first, requested=bool(assess or semi_synthetic or n_features)
+            used_selector, subset, fallback=searched and not first, requested=bool(assess or semi_synthetic or sized)
         )
         subset = evaluated.subset
         if exclusion is not None:
@@ -300,7 +282,7 @@ def study(
         colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
         methods = [
             *(one.relevance for one in ranked if ranking is not None),
-            *([] if subset is None else [used_merit]),
+            *([] if subset is None else [method[0]]),
             *(one.reducer for one in wanted if fitted_maps),
             *([row_graph.builder] if isinstance(row_graph.builder, GraphBuilder) else []),
         ]
@@ -336,7 +318,7 @@ def study(
                 study,
                 arguments,
                 schema,
-                None if subset is None else selector,
+                None if subset is None else used_selector,
                 evaluated.comparison,
                 () if exclusion is None else exclusion.columns,
                 prepared.design.roles,
@@ -346,15 +328,40 @@ def study(
     )
 
 
-def asks_for_subset(
-    merit: Merit | None,
-    search: Search | None,
-    stop: StoppingRule | None,
-    journal: str | os.PathLike[str] | None,
-) -> bool:
-    """Whether a search was requested, and not only the columns that the default selections are restricted to."""
-    if merit is not None or stop is not None or journal is not None:
+@dataclass(frozen=True)
+class StudyPlan:
+    """The columns and the methods of the maps of a study, and the estimated cost of each step."""
+
+    map_columns: list[int] | None
+    maps: list[MapRequest]
+    estimates: dict[str, StepEstimate]
+
+
+def plan_study(
+    table: Table,
+    budget: Budget,
+    method: tuple[Merit, Search] | None,
+    *,
+    maps: Sequence[Reducer | str] | None,
+    map_rows: int | None,
+    map_columns: str | Sequence[str],
+    dissimilarity: str,
+    n_distinct: Mapping[str, int | None],
+    **extent: Any,
+) -> StudyPlan:
+    """Return the plan of a study of a table; `extent` are arguments of `estimate_steps`, the others are those of `study`."""
+    columns = choose_map_columns(map_columns, table.schema, dissimilarity, n_distinct)
+    seen = restrict_to_map_columns(table, columns).schema
+    requests = resolve_maps(maps, seen, dissimilarity, map_rows)
+    estimates = estimate_steps(table.schema, budget, n_maps=len(requests), searched=method, map_schema=seen, **extent)
+    return StudyPlan(columns, requests, estimates)
+
+
+def asks_for_subset(selector: SubsetSelector) -> bool:
+    """Whether a selector asks for a search, and does not only restrict the columns of the default selections."""
+    if not (selector.merit is None and selector.stop is None and selector.journal is None):
         return True
+    search = resolve_search(selector.search)
     if search is None:
         return False
     restricted = column_options(search)
@@ -393,11 +400,20 @@ def _design_table(
     return _TableDesign(design, used, exclusion, describe_table(used, design.leaks))
 
 
-def _check_arguments(data: Any, table_options: Mapping[str, Any], graph: Any) -> None:
+def _check_arguments(data: Any, table_options: Mapping[str, Any], selector: Any, graph: Any) -> None:
+    for name in table_options.keys() - {"target", *TableOptions.__annotations__}:
+        hint = (
+            f": it is a parameter of the selector, as in study(data, selector=SubsetSelector({name}=...))."
+            if name in signature(SubsetSelector).parameters
+            else "."
+        )
+        raise TypeError(f"study() has no parameter {name!r}{hint}")
     if isinstance(data, Table) and any(value is not None for value in table_options.values()):
         raise TypeError(
             "A Table has its own target, kinds, weights, groups, times, memory and header: pass them to open_table, not to study."
         )
+    if not isinstance(selector, SubsetSelector | None):
+        raise TypeError(f"selector must be a SubsetSelector, got {selector!r}.")
     if graph is not None and not isinstance(graph, GraphBuilder | Graph):
         raise TypeError(f"graph must be a builder such as KNearest(15) or a Graph, got {graph!r}.")
 

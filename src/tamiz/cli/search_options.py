@@ -250,18 +250,24 @@ class SubsetSearch:
         made = [rule(limit) for rule, limit in rules if limit is not None]
         return functools.reduce(operator.or_, made) if made else None
 
-    def make_selector(self, missing: MissingRule, seed: int, schema: Schema) -> SubsetSelector:
-        """Return the selector for a table."""
+    def make_selector(self, missing: MissingRule) -> SubsetSelector:
+        """Return the selector, whose merit and search are None where the table decides."""
         from tamiz import SubsetSelector
 
         return SubsetSelector(
-            *choose_merit_and_search(self.make_merit(missing), self.make_search(), schema, missing),
+            self.make_merit(missing),
+            self.make_search(),
             n_features=self.n_features,
             stop=self.make_stop(),
             journal=self.journal,
-            random_state=seed,
             allow_duplicates=self.allow_duplicates,
         )
+
+    def make_selector_for(self, schema: Schema, missing: MissingRule, seed: int) -> SubsetSelector:
+        """Return the selector for a table."""
+        selector = self.make_selector(missing)
+        merit, search = choose_merit_and_search(selector.merit, selector.search, schema, missing)
+        return selector.set_params(merit=merit, search=search, random_state=seed)
 
 
 def _check_scoring(name: str | None) -> None:

@@ -91,7 +91,7 @@ class _Search(SelectionMethod):
         self._search.make_merit(self._missing), self._search.make_search()
 
     def make_selector(self, schema: Schema) -> Any:
-        return self._search.make_selector(self._missing, self._seed, schema)
+        return self._search.make_selector_for(schema, self._missing, self._seed)
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.runtime.registry import method_label

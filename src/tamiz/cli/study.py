@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -35,6 +34,7 @@ from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
+    from tamiz import SubsetSelector
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.report import Result
     from tamiz.table.base import Table
@@ -153,7 +153,7 @@ def study(
     check_output_paths([output, json_output, subset_search.journal], table)
     graph = make_graph_builder(graph_choice, kernel_width, target)
     named = resolve_map_names(maps, dissimilarity.name)
-    merit, search = subset_search.make_merit(shared_options["missing"]), subset_search.make_search()
+    selector = replace(subset_search, max_seconds=None).make_selector(shared_options["missing"])
     from tamiz import study as run
 
     messenger: Messenger = context.obj
@@ -163,7 +163,6 @@ def study(
         of_table["weights"] = shared_options["weights"]
         if dry_run:
             from tamiz import open_table
-            from tamiz._study.maps import choose_map_columns
             from tamiz.runtime import parallel
             from tamiz.table import split_dates
 
@@ -171,15 +170,17 @@ def study(
                 opened = split_dates(open_table(table, target, groups=group, time=shared_options["time"], **of_table))
                 _show_study_plan(
                     opened,
-                    subset_search,
-                    shared_options["missing"],
+                    selector,
+                    subset_search.max_seconds,
                     seed,
                     n_points,
-                    named or (),
-                    choose_map_columns(shared_options["map_columns"], opened.schema, dissimilarity.name, {}),
+                    maps=named,
+                    dissimilarity=dissimilarity.name,
                     sample_graph=graph is None,
-                    assessed=shared_options["assess"] is not False,
-                    semi_synthetic=shared_options["semi_synthetic"],
+                    **{
+                        name: shared_options[name]
+                        for name in ("missing", "assess", "semi_synthetic", "map_rows", "map_columns")
+                    },
                 )
             return
         result = run(
@@ -187,14 +188,9 @@ def study(
             target,
             groups=group,
             relevances=[entry.load()().with_missing(shared_options["missing"]) for entry in relevances] or None,
-            merit=merit,
-            search=search,
-            n_features=subset_search.n_features,
-            stop=replace(subset_search, max_seconds=None).make_stop(),
+            selector=selector,
             max_seconds=subset_search.max_seconds,
             scoring=subset_search.scoring,
-            journal=subset_search.journal,
-            allow_duplicates=subset_search.allow_duplicates,
             maps=named,
             dissimilarity=dissimilarity.name,
             graph=graph,
@@ -256,60 +252,44 @@ def report(result: Path, output: Path | None) -> None:
 
 def _show_study_plan(
     table: Table,
-    subset_search: SubsetSearch,
-    missing: MissingRule,
+    selector: SubsetSelector,
+    max_seconds: float | None,
     seed: int,
     n_points: int | None,
-    maps: Sequence[str] | None,
-    map_columns: list[int] | None,
     *,
-    sample_graph: bool,
-    assessed: bool,
-    semi_synthetic: int,
+    missing: MissingRule,
+    assess: bool | None,
+    **options: Any,
 ) -> None:
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
-    from tamiz._study.estimates import estimate_steps
-    from tamiz._study.graph import restrict_to_map_columns
-    from tamiz._study.maps import list_map_methods
     from tamiz._study.sampling import MAX_POINTS
-    from tamiz._study.study import asks_for_subset
+    from tamiz._study.study import asks_for_subset, plan_study
     from tamiz.method_lookup import choose_merit_and_search
 
-    n_maps = len(maps or [one for one in list_map_methods() if one.variant.is_default])
-    schema = table.schema
-    searched = schema.target is not None or not subset_search.needs_target
-    n_drawn = min(schema.n_rows, MAX_POINTS if n_points is None else n_points)
-    budget = Budget(subset_search.max_seconds)
-    merit, search = subset_search.make_merit(missing), subset_search.make_search()
-    stop = replace(subset_search, max_seconds=None).make_stop()
-    asked = asks_for_subset(merit, search, stop, subset_search.journal)
-    # The default merit depends on the kind of the target, so on the schema.
-    method = choose_merit_and_search(merit, search, schema, missing)
-    steps = estimate_steps(
-        schema,
-        budget,
-        n_drawn,
-        n_maps,
-        sample_graph=sample_graph,
-        searched=method if searched else None,
-        assessed=assessed,
+    schema, asked = table.schema, asks_for_subset(selector)
+    method = choose_merit_and_search(selector.merit, selector.search, schema, missing)
+    searched = schema.target is not None or not method[0].reads_target
+    steps = plan_study(
+        table,
+        Budget(max_seconds),
+        method if searched else None,
+        n_distinct={},
+        n_shown=min(schema.n_rows, MAX_POINTS if n_points is None else n_points),
+        assessed=assess is not False,
         asked=asked,
-        semi_synthetic=semi_synthetic,
-        map_schema=restrict_to_map_columns(table, map_columns).schema,
-    )
-    total = sum(step.seconds for step in steps.values())
+        **options,
+    ).estimates
     lines = [
         (name, f"{step.n_rows:,}", f"{step.seconds:.1f}", format_bytes(step.n_bytes)) for name, step in steps.items()
     ]
-    most = max(step.n_bytes for step in steps.values())
+    seconds, most = sum(step.seconds for step in steps.values()), max(step.n_bytes for step in steps.values())
     show_table(
         ["step", "rows", "seconds", "memory"],
-        [*lines, ("all", f"{schema.n_rows:,}", f"{total:.1f}", format_bytes(most))],
+        [*lines, ("all", f"{schema.n_rows:,}", f"{seconds:.1f}", format_bytes(most))],
     )
-    if searched and (asked or not assessed):
-        # The default merit depends on the kind of the target, so on the schema.
-        show_text(str(subset_search.make_selector(missing, seed, schema).plan(table)))
+    if searched and (asked or assess is False):
+        show_text(str(selector.set_params(merit=method[0], search=method[1], random_state=seed).plan(table)))
 
 
 def _default_report_path(table: Path) -> Path:

@@ -309,7 +309,7 @@ class SubsetSelector(Selector):
 
         All columns are kept if duplicates are allowed, or if too few columns for `n_features` would be left.
         """
-        search = choose_merit_and_search(resolve_merit(self.merit), resolve_search(self.search), table.schema)[1]
+        search = choose_merit_and_search(self.merit, self.search, table.schema)[1]
         search, schema = _with_date_parts(search, table.schema), table.schema
         if self.allow_duplicates:
             return table, {}

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import narwhals as nw
 import numpy as np
@@ -47,6 +47,18 @@ def use_executor(executor: Executor | None) -> Iterator[None]:
         yield
     finally:
         _executor.reset(token)
+
+
+class TableOptions(TypedDict, total=False):
+    """Arguments of `open_table` that other functions pass on."""
+
+    kinds: Mapping[str, Kind] | Kind | None
+    weight: Any
+    weights: WeightKind | None
+    groups: Any
+    time: Any
+    memory: SizeLike | None
+    header: bool | None
 
 
 def open_table(
