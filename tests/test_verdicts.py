@@ -183,7 +183,7 @@ def test_a_muted_code_is_in_no_section_report_or_command(sorted_table, tmp_path)
     assert "TZ203" in page
     assert "TZ204" not in page
     muted = study(sorted_table, target="y", maps=[], assess=False, mute=["tz204", "TZ203"])
-    assert "--mute TZ203 --mute TZ204" in muted.record.reproduction.command
+    assert "mute=['tz204', 'TZ203']" in muted.record.reproduction.python
 
 
 def test_the_json_of_a_command_has_no_muted_warning(sorted_table):

@@ -128,3 +128,11 @@ def test_three_classes_missing_values_and_units():
     assert find_interactions(X[:, :1], y).n_pairs == 0
     with pytest.raises(DataError, match="50 rows, got 30"):
         find_interactions(X[:30], y[:30])
+
+
+def test_few_rows_of_many_columns_and_classes_detect_next_to_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(73, 325)).astype(float)
+    found = find_interactions(X, rng.integers(0, 7, 73))
+    assert not found.pairs
+    assert found.detectable == pytest.approx(1.0, abs=1e-6)

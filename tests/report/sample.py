@@ -155,7 +155,6 @@ def repeat(title: str) -> dict[str, Any]:
     """Return how a study of a file is repeated."""
     return {
         "command": f"tamiz study {shlex.quote(title)} --target class",
-        "no_command_reason": None,
         "placeholders": [],
         "python": f"from tamiz import study\n\nresult = study({title!r}, 'class')\n",
     }
@@ -786,7 +785,7 @@ def hostile() -> dict[str, Any]:
     }  # fmt: skip
     result["subset"]["stopped"] = HOSTILE[1]
     result["subset"]["lattice"] = lattice(HOSTILE[:6])
-    result["reproduction"] |= {"command": None, "no_command_reason": HOSTILE[0]}
+    result["reproduction"]["command"] = None
     result["subset"]["merit"]["label"] = HOSTILE[2]
     result["subset"]["search"]["label"] = HOSTILE[0]
     result["model_effect"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}

@@ -26,17 +26,11 @@ def test_versions_and_seed_are_shown(wine: dict[str, Any]) -> None:
     assert "2 at the top of this page" in told
 
 
-def test_without_a_command_line_the_reason_and_python_code_are_shown(wine: dict[str, Any]) -> None:
-    wine["reproduction"] |= {
-        "command": None,
-        "no_command_reason": "The table was in memory.",
-        "placeholders": ["data", "target"],
-    }
+def test_a_study_in_python_has_no_command(wine: dict[str, Any]) -> None:
+    wine["reproduction"] |= {"command": None, "placeholders": ["data", "target"]}
     shown = collect_reproduction(record_of(wine))
-    assert shown["lead"] == "The Python code below reproduces this study; no command line can."
     assert [block["id"] for block in shown["blocks"]] == ["python"]
     assert shown["blocks"][0]["text"] == "Replace data and target by the objects that were passed to the study."
-    assert "The table was in memory." in words(section(render(wine), "reproduction"))
 
 
 def test_without_a_seed_fewer_guarantees_are_stated(wine: dict[str, Any]) -> None:
@@ -52,7 +46,7 @@ def test_without_a_seed_fewer_guarantees_are_stated(wine: dict[str, Any]) -> Non
 def test_only_a_limit_in_seconds_makes_the_numbers_depend_on_the_machine(wine: dict[str, Any]) -> None:
     slower = "unless steps are left out because another machine is slower"
     assert slower not in words(section(render(wine), "reproduction"))
-    wine["reproduction"]["command"] += " --max-seconds 60"
+    wine["reproduction"]["python"] = "result = study('wine.csv', max_seconds=60)"
     assert slower in words(section(render(wine), "reproduction"))
 
 

@@ -97,11 +97,11 @@ def test_nothing_else_changes_and_none_is_the_default(studied):
     assert {**before, "reproduction": None} == {**after, "reproduction": None}
 
 
-def test_the_command_line_repeats_it(tmp_path):
+def test_the_script_repeats_it(tmp_path):
     X, y = table()
     X.assign(state=y).to_csv(tmp_path / "t.csv", index=False)
     found = study(tmp_path / "t.csv", "state", semi_synthetic=2, selector=SubsetSelector(CFS(), stop=Evaluations(3)))
-    assert "--semi-synthetic 2" in found.record.reproduction.command
+    assert "semi_synthetic=2" in found.record.reproduction.python
 
 
 def test_the_estimate_counts_every_search(monkeypatch):

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tamiz import SubsetSelector
-from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call, to_expression
+from tamiz._study.reproduction import ExpressionWriter, NoExpressionError, format_call
 from tamiz.criteria import CFS, MDL, CrossValidated, InformationGain, SymmetricUncertainty
 from tamiz.graphs import ConnectedRadius, HeatKernel, KNearest
 from tamiz.search import Beam, BestFirst, Evaluations, Forward, Genetic, MinGain, Patience, Seconds
@@ -30,6 +30,10 @@ PARTS = [
     CrossValidated(make_pipeline(StandardScaler(), LogisticRegression(C=0.5))), KNearest(8, weight=HeatKernel(math.inf)),
     ConnectedRadius(), Evaluations(5), SubsetSelector(CFS(), Forward(), n_features=(2, 3)),
 ]  # fmt: skip
+
+
+def to_expression(value):
+    return ExpressionWriter().write(value)
 
 
 def evaluated(text, speller):

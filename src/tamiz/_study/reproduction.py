@@ -1,19 +1,21 @@
-"""Reproduction of a study: a command line and a Python script that give the same numbers."""
+"""Reproduction of a study: a Python script that gives the same numbers."""
 
 from __future__ import annotations
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tamiz._study.command_line import NoCommandError, study_command
-from tamiz._study.expressions import ExpressionWriter, NoExpressionError, format_call
 from tamiz.report.records.study import ReproductionRecord
+from tamiz.search.stopping import AllOf, AnyOf
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
@@ -26,7 +28,7 @@ _EXCLUDED_KINDS = ("text", "id")
 _IRRELEVANT_OPTIONS = ("n_jobs",)
 # Options that change the compared selections.
 _CANDIDATE_OPTIONS = {"missing", "selector"}
-_MAX_REPR_LENGTH = 120
+_MAX_REPR_LENGTH, _MAX_LINE_LENGTH = 120, 96
 
 
 def describe_reproduction(
@@ -57,10 +59,6 @@ def describe_reproduction(
         The groups or the time of the rows that the study found by itself.
     """
     changed = _changed_arguments(function, arguments)
-    try:
-        command, reason = study_command(changed, schema.names), None
-    except NoCommandError as error:
-        command, reason = None, str(error)
     script = _Script(changed, schema)
     script.add_study()
     # A Table in memory cannot be opened with other roles.
@@ -73,8 +71,7 @@ def describe_reproduction(
     elif comparison is not None and not excluded and not roles and not changed.keys() & _CANDIDATE_OPTIONS:
         script.add_comparison(comparison)
     return ReproductionRecord(
-        command=command,
-        no_command_reason=reason,
+        command=None,
         python=script.text(),
         placeholders=script.placeholders,
     )
@@ -280,3 +277,104 @@ def _placeholder_comment(value: Any) -> str:
     kind = type(value)
     home = kind.__module__.split(".")[0]
     return kind.__name__ if home == "builtins" else f"{home} {kind.__name__}"
+
+
+class NoExpressionError(ValueError):
+    """No expression rebuilds a value, such as a data frame or an instance of a class defined in a script."""
+
+
+class ExpressionWriter:
+    """Writes expressions and collects their imports.
+
+    Attributes
+    ----------
+    imports : dict of module to names
+    """
+
+    def __init__(self) -> None:
+        self.imports: dict[str, set[str]] = {}
+
+    def write(self, value: Any) -> str:
+        """Return an expression that rebuilds the value.
+
+        Raises
+        ------
+        NoExpressionError
+            If there is none.
+        """
+        if isinstance(value, np.generic):
+            return self.write(value.item())
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
+        if value is None or isinstance(value, bool | int | float | str):
+            return repr(value)
+        if isinstance(value, Mapping):
+            return f"{{{', '.join(f'{self.write(key)}: {self.write(item)}' for key, item in value.items())}}}"
+        if isinstance(value, list | tuple):
+            inside = ", ".join(map(self.write, value))
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+        if isinstance(value, AnyOf | AllOf):
+            return self._combined_rule(value)
+        if isinstance(value, BaseEstimator):
+            return self._constructor_call(value)
+        if isinstance(value, type) or inspect.isfunction(value):
+            return self.import_name(value)
+        raise NoExpressionError(type(value).__name__)
+
+    def import_name(self, obj: Any) -> str:
+        """Return the name of a class or function, and add its import from the outermost package that exports it."""
+        name, path = str(obj.__name__), str(obj.__module__).split(".")
+        for depth in range(1, len(path) + 1):
+            module = ".".join(path[:depth])
+            if module != "__main__" and getattr(import_module(module), name, None) is obj:
+                self.imports.setdefault(module, set()).add(name)
+                return name
+        raise NoExpressionError(name)
+
+    def import_lines(self) -> list[str]:
+        """Return the imports, tamiz last."""
+        modules = sorted(self.imports, key=lambda module: (module.split(".")[0] == "tamiz", module))
+        return [f"from {module} import {', '.join(sorted(self.imports[module]))}" for module in modules]
+
+    def _combined_rule(self, rule: AnyOf | AllOf) -> str:
+        parts = [self.write(rule.first), self.write(rule.second)]
+        if isinstance(rule, AnyOf):
+            return " | ".join(parts)
+        # | binds less tightly than &.
+        sides = zip((rule.first, rule.second), parts, strict=True)
+        return " & ".join(f"({part})" if isinstance(side, AnyOf) else part for side, part in sides)
+
+    def _constructor_call(self, estimator: BaseEstimator) -> str:
+        name = self.import_name(type(estimator))
+        values = estimator.get_params(deep=False)
+        arguments, positional = [], True
+        for parameter in inspect.signature(type(estimator)).parameters.values():
+            if parameter.name not in values:
+                # *args or an alias: its value is unknown.
+                positional = False
+                continue
+            value = values[parameter.name]
+            if parameter.default is not parameter.empty and _same_expression(value, parameter.default):
+                positional = False
+                continue
+            positional = positional and parameter.kind is not parameter.KEYWORD_ONLY
+            arguments.append(self.write(value) if positional else f"{parameter.name}={self.write(value)}")
+        return f"{name}({', '.join(arguments)})"
+
+
+def format_call(name: str, arguments: Sequence[str]) -> str:
+    """Return a call on one line if it fits, else with one argument per line."""
+    line = f"{name}({', '.join(arguments)})"
+    if len(line) <= _MAX_LINE_LENGTH and "\n" not in line:
+        return line
+    inside = (argument.replace("\n", "\n    ") for argument in arguments)
+    return "\n".join([f"{name}(", *(f"    {argument}," for argument in inside), ")"])
+
+
+def _same_expression(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    try:
+        return type(value) is type(default) and ExpressionWriter().write(value) == ExpressionWriter().write(default)
+    except NoExpressionError:
+        return False

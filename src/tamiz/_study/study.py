@@ -198,7 +198,7 @@ def study(
     with (
         mute_codes(check_codes(mute)),
         parallel.thread_session(n_jobs),
-        collect_warnings() as collected,
+        collect_warnings(warn_notes=False) as collected,
         capture_imputation_notes() as imputed,
     ):
         opened = run.run_required(

@@ -28,6 +28,7 @@ from tamiz.table.views import positive_weight_rows, select_rows, target_array
 Scale: TypeAlias = Literal["linear", "logarithm", "log-odds"]
 
 FDR_LEVEL, POWER = 0.05, 0.8
+_LARGE_CRITICAL = 1e4
 # Limits of the work: rows, columns of the screen, pairs that are tested, and multiplications of the screen and of the tests.
 _MAX_ROWS, _MAX_COLUMNS, MAX_PAIRS, _MAX_WORK = 20_000, 1_000, 200, 4e9
 _MIN_ROWS, _FEWEST_ROWS = 50, 2_000
@@ -382,7 +383,10 @@ class _AdditiveModel:
         n_left = max(self.rows.n_units - self.fitted.design.shape[1], 1.0)
         d2 = max(min(n_left, self.n_informative) / _TAIL - df, 1.0)
         critical = df * float(special.fdtri(df, d2, 1 - level))
-        size = brentq(lambda size: 1 - special.chndtr(critical, df, size) - POWER, 0.0, 10 * critical + 100)
+        # SciPy's distribution is NaN for a very large size, where a normal one is as exact.
+        size = critical - df + 2 * special.ndtri(POWER) * math.sqrt(critical)
+        if critical < _LARGE_CRITICAL:
+            size = brentq(lambda size: 1 - special.chndtr(critical, df, size) - POWER, 0.0, 10 * critical + 100)
         return float(size / (size + n_left))
 
     def test(self, pair: tuple[int, int]) -> _Tested | None:

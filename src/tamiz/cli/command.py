@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from tamiz.cli.terminal import Messenger, escape_control, escape_nonprintable
 from tamiz.runtime.registry import suggestion
@@ -39,7 +42,9 @@ _MAIN_OPTIONS = {
     "target", "kinds", "group", "relevance", "method", "merit", "n-features", "components", "keep-leaks", "top", "keep",
     "fill-missing", "search", "max-seconds", "output", "json", "model", "plot", "dry-run",
 }  # fmt: skip
-_SHORT_HELP = "tamiz.short_help"
+_SHORT_HELP, _WORDS = "tamiz.short_help", "tamiz.words"
+# The result of a command does not depend on these.
+_IRRELEVANT_OPTIONS = {"jobs", "workers", "scheduler", "output", "json_output", "verbose", "quiet", "debug"}
 
 
 class CommandError(click.ClickException):
@@ -76,6 +81,11 @@ class DataCommand(click.Command):
         ]
         super().__init__(name, params=[*(params or ()), *common], **attributes)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command line for `repeat_command`."""
+        ctx.meta[_WORDS] = list(args)
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings; those of the short help are the main ones."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
@@ -109,6 +119,39 @@ class DataCommand(click.Command):
             if debug:
                 raise
             raise CommandError(_error_message(error)) from error
+
+
+def repeat_command(context: click.Context) -> str:
+    """Return the command line, with the options of its configuration file and without those that the result does not depend on.
+
+    Files are named without their folders, which are private.
+    """
+    command = context.command
+    given = {
+        ParameterSource.COMMANDLINE: command.make_parser(context).parse_args(list(context.meta[_WORDS]))[0],
+        ParameterSource.DEFAULT_MAP: context.default_map or {},
+    }
+    words = ["tamiz", str(command.name)]
+    for param in command.params:
+        name = str(param.name)
+        source = context.get_parameter_source(name)
+        if source not in given or name in _IRRELEVANT_OPTIONS or not param.expose_value:
+            continue
+        value = given[source][name]
+        values = value if isinstance(value, list | tuple) else [value]
+        if isinstance(param.type, click.Path):
+            values = [Path(value).name for value in values]
+        if isinstance(param, click.Argument):
+            # A file name that begins with a dash would be read as an option.
+            words += [f"./{value}" if value.startswith("-") and value != "-" else value for value in values]
+            continue
+        for value in values:
+            option = max(param.secondary_opts if value is False else param.opts, key=len)
+            if isinstance(value, bool):
+                words.append(option)
+            else:
+                words += [f"{option}={value}"] if str(value).startswith("-") else [option, str(value)]
+    return shlex.join(words)
 
 
 def _first_words(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.command import INTERRUPTED, DataCommand
+from tamiz.cli.command import INTERRUPTED, DataCommand, repeat_command
 from tamiz.cli.config import config_option
 from tamiz.cli.files import STDOUT, check_output_paths
 from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
@@ -314,6 +314,8 @@ def _write_outputs(
     from tamiz.report.summary import verdict_lines
 
     messenger: Messenger = context.obj
+    reproduction = replace(result.record.reproduction, command=repeat_command(context))
+    result.record = replace(result.record, reproduction=reproduction)
     if json_output == STDOUT:
         show_json(result.to_dict(), indent=None, sort_keys=True)
         messenger.write_line(f"Written: {result.to_html(output)}")

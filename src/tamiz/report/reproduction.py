@@ -44,7 +44,6 @@ def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
             )
             if block["code"] is not None
         ],
-        "no_command_reason": reproduction.no_command_reason,
         "facts": [
             ("Seed", "none" if result.seed is None else str(result.seed)),
             *([("Warnings and notes", f"{len(result.warnings):,} at the top of this page")] if result.warnings else []),
@@ -55,12 +54,10 @@ def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
 
 def _lead(result: StudyRecord) -> str:
     name = visible_name(result.title)
-    if result.reproduction.command is None:
-        return "The Python code below reproduces this study; no command line can."
     if result.seed is None:
         return f"The code below repeats this study of {name} with other random draws, because it had no seed."
     unless = ""
-    if "--max-seconds" in result.reproduction.command:
+    if "max_seconds=" in result.reproduction.python:
         unless = ", unless steps are left out because another machine is slower"
     return f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers{unless}."
 

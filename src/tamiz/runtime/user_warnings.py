@@ -24,6 +24,7 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 
 _collector: ContextVar[list[Verdict] | None] = ContextVar("tamiz_warnings", default=None)
+_warns_notes: ContextVar[bool] = ContextVar("tamiz_warns_notes", default=True)
 
 
 def quote_name(name: Any) -> str:
@@ -56,14 +57,15 @@ def list_names(
 
 
 @contextmanager
-def collect_warnings() -> Iterator[list[Verdict]]:
-    """Yield a list to which every warning of the block is appended; the user still gets them."""
+def collect_warnings(*, warn_notes: bool = True) -> Iterator[list[Verdict]]:
+    """Yield a list of the warnings of the block; the user gets each of them once, and notes only with `warn_notes`."""
     messages: list[Verdict] = []
-    token = _collector.set(messages)
+    collected, warns = _collector.set(messages), _warns_notes.set(warn_notes)
     try:
         yield messages
     finally:
-        _collector.reset(token)
+        _collector.reset(collected)
+        _warns_notes.reset(warns)
 
 
 class ImputationNote(Verdict):
@@ -163,7 +165,11 @@ def warn_user(verdicts: Iterable[Verdict]) -> None:
             imputation_notes.append(verdict)
             continue
         if collected is not None:
+            if verdict in collected:
+                continue
             collected.append(verdict)
+            if verdict.severity == "note" and not _warns_notes.get():
+                continue
         category = exceptions.ConvergenceWarning if verdict.code == "TZ501" else TamizWarning
         warnings.warn(category(verdict), stacklevel=_stack_level())
 

@@ -21,13 +21,12 @@ FORMAT = "tamiz result 4"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReproductionRecord:
-    """The study as a command line, or why there is none, and in Python.
+    """The study in Python and, if it was one, as a command line.
 
     `placeholders` are the names in the Python code of objects that were in memory.
     """
 
     command: str | None
-    no_command_reason: str | None
     python: str
     placeholders: tuple[str, ...]
 
