@@ -69,7 +69,8 @@ def table():
 
 @pytest.fixture(scope="module")
 def result(few_models):
-    with pytest.warns(TamizWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TamizWarning)
         return study(str(PENGUINS), "species", selector=SubsetSelector(CFS()), assess=None, n_jobs=2)
 
 

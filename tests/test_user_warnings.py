@@ -1,5 +1,7 @@
 """Names in lists of messages, which are unambiguous."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,8 @@ import pytest
 from tamiz import open_table
 from tamiz.error_control import BorutaSelector
 from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import capture_warnings, list_names, quote_name
+from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, list_names, quote_name, warn_user
+from tamiz.runtime.verdicts import Verdict
 
 
 @pytest.mark.parametrize("name", ["a, b", " a", "a ", "a\nb", 'a"', "d'or", "", " ", "a\tb", "a\u00a0b", "a,b"])
@@ -39,3 +42,14 @@ def test_tentative_columns_are_listed_without_ambiguity():
     with capture_warnings() as messages:
         BorutaSelector(max_iter=1, random_state=0).fit(table, rng.integers(2, size=60))
     assert any("not selected: 'a, b', c." in message for message in messages)
+
+
+@pytest.mark.parametrize("warn_notes", [True, False])
+def test_a_collection_warns_of_each_verdict_once_and_may_keep_notes_silent(warn_notes):
+    check, note = Verdict("TZ204", "Rows are sorted."), Verdict("TZ203", "A column is excluded.")
+    with warnings.catch_warnings(record=True) as told, collect_warnings(warn_notes=warn_notes) as collected:
+        warnings.simplefilter("always")
+        warn_user([check, note, check])
+        warn_user([note, check])
+    assert collected == [check, note]
+    assert [str(one.message) for one in told] == [f"{one.code}: {one}" for one in collected[: 1 + warn_notes]]

@@ -130,9 +130,9 @@ def test_three_classes_missing_values_and_units():
         find_interactions(X[:30], y[:30])
 
 
-def test_few_rows_of_many_columns_and_classes_detect_next_to_nothing():
+def test_three_rows_of_a_class_detect_next_to_nothing():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(73, 325)).astype(float)
-    found = find_interactions(X, rng.integers(0, 7, 73))
+    found = find_interactions(X, np.repeat(["many", "few"], [70, 3]))
     assert not found.pairs
-    assert found.detectable == pytest.approx(1.0, abs=1e-6)
+    assert 0.999 < found.detectable < 1
