@@ -12,11 +12,10 @@ from tests.sentences import sentences
 from tamiz import open_table, study
 from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
-from tamiz._study.estimates import estimate_steps
+from tamiz._study.estimates import estimate_steps, expected_evaluations, search_seconds
 from tamiz._study.graph import graph_seconds, max_graph_rows
 from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
-from tamiz._study.search_costs import expected_evaluations, search_seconds
 from tamiz.criteria import CFS, JMI, MRMR, CrossValidated, LinearCoefficient
 from tamiz.method_lookup import choose_merit_and_search
 from tamiz.runtime import progress

@@ -7,8 +7,15 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 
 from tamiz import open_table
-from tamiz._study.column_tests import describe_column_tests, describe_uncut_columns, detectable_effect, run_tests
-from tamiz._study.ranking import RankingCriterion, describe_ranking, score_columns
+from tamiz._study.ranking import (
+    RankingCriterion,
+    describe_column_tests,
+    describe_ranking,
+    describe_uncut_columns,
+    detectable_effect,
+    run_tests,
+    score_columns,
+)
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.criteria.base import StatisticsCache
 from tamiz.report.records.codec import to_json

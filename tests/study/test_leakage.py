@@ -13,8 +13,14 @@ from sklearn.naive_bayes import GaussianNB
 from tests.report.reading import summary
 
 from tamiz import SubsetSelector, open_table, study
-from tamiz._study.leakage import exclude_leaks, find_leakage, leakage_warnings
-from tamiz._study.leakage_scores import ClassScorer, NumericScorer, stratified_folds
+from tamiz._study.leakage import (
+    ClassScorer,
+    NumericScorer,
+    exclude_leaks,
+    find_leakage,
+    leakage_warnings,
+    stratified_folds,
+)
 from tamiz._study.model_descriptions import describe_recommendation
 from tamiz._study.models import prepare_evaluation
 from tamiz._study.redundancy import describe_redundancy
