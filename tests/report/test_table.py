@@ -57,44 +57,45 @@ def test_possible_leakage_is_in_the_lead_and_comes_with_lines_that_exclude_the_c
     wine["table"]["leakage"] = [LEAK]
     told = collected(wine)
     assert told["lead"].endswith("Possible target leakage: ash, unless its values are known before class.")
-    (leak,) = told["leaks"]["taking"]
-    assert leak["evidence"] == (
-        "alone predicts class with a balanced accuracy of 99.6% (33% by guessing) in 5-fold cross-validation on 178 rows"
-    )
-    assert (told["leaks"]["command"], told["leaks"]["python"]) == ("--kinds ash=id", "kinds={'ash': 'id'}")
+    (box,) = told["boxes"]
+    assert box["rows"] == [
+        (
+            "ash",
+            "alone predicts class with a balanced accuracy of 99.6% (33% by guessing) in 5-fold cross-validation on 178 rows",
+        )
+    ]
+    assert (box["command"], box["python"]) == ("--kinds ash=id", "kinds={'ash': 'id'}")
 
 
 def test_several_columns_of_possible_leakage_are_excluded_by_one_line(wine: dict[str, Any]) -> None:
     wine["table"]["leakage"] = [LEAK, {**LEAK, "name": "hue", "predictor": "missing", "score_name": "R2", "score": 1.0}]
     told = collected(wine)
     assert told["lead"].endswith("Possible target leakage: ash and hue, unless their values are known before class.")
-    assert told["leaks"]["taking"][1]["evidence"].startswith(
-        "by its missing values alone predicts class with an R² of 1"
-    )
-    assert told["leaks"]["command"] == "--kinds ash=id --kinds hue=id"
+    (box,) = told["boxes"]
+    assert box["rows"][1][1].startswith("by its missing values alone predicts class with an R² of 1")
+    assert box["command"] == "--kinds ash=id --kinds hue=id"
 
 
 def test_a_prediction_of_some_classes_names_their_number_and_rows(wine: dict[str, Any]) -> None:
     wine["table"]["leakage"] = [
         {**LEAK, "n_rows": 160, "coverage": {"min_rows": 5, "n_classes": 30, "of_classes": 37, "of_rows": 178}}
     ]
-    (leak,) = collected(wine)["leaks"]["taking"]
-    assert leak["evidence"].endswith(
-        "on 160 rows: the 30 of 37 classes with at least 5 rows, which contain 160 of 178 rows"
-    )
+    ((name, evidence),) = collected(wine)["boxes"][0]["rows"]
+    assert name == "ash"
+    assert evidence.endswith("on 160 rows: the 30 of 37 classes with at least 5 rows, which contain 160 of 178 rows")
     assert "the 30 of 37 classes with at least 5 rows" in render(wine)
 
 
 @pytest.mark.parametrize(("score", "told"), [(0.99997, "99.9%"), (1.0, "100%")])
 def test_no_score_is_rounded_up_to_a_perfect_one(wine: dict[str, Any], score: float, told: str) -> None:
     wine["table"]["leakage"] = [{**LEAK, "score": score}]
-    assert f"accuracy of {told} (" in collected(wine)["leaks"]["taking"][0]["evidence"]
+    assert f"accuracy of {told} (" in collected(wine)["boxes"][0]["rows"][0][1]
 
 
 def test_a_recoding_is_described_by_its_adjusted_mutual_information(wine: dict[str, Any]) -> None:
     leak = {**LEAK, "score_name": "adjusted mutual information", "score": 0.9578, "baseline": 0.0}
     wine["table"]["leakage"] = [leak, {**leak, "score": 1.0}, {**leak, "n_rows": 50, "by_groups": True}]
-    almost, exact, of_groups = (found["evidence"] for found in collected(wine)["leaks"]["taking"])
+    almost, exact, of_groups = (evidence for _, evidence in collected(wine)["boxes"][0]["rows"])
     assert almost.startswith("is almost a recoding of class: adjusted mutual information 0.957 on 178 rows, where 1 is")
     assert exact.startswith("is a recoding of class: adjusted mutual information 1 on 178 rows")
     assert "on 50 rows (one of each group)" in of_groups
@@ -104,8 +105,8 @@ def test_an_excluded_id_is_noted_without_a_warning(wine: dict[str, Any]) -> None
     wine["table"]["leakage"] = [{**LEAK, "name": "bottle"}]
     told = collected(wine)
     assert "leak" not in told["lead"]
-    assert told["leaks"] is None
-    assert [leak["name"] for leak in told["harmless"]] == ["bottle"]
+    assert not told["boxes"]
+    assert [name for name, _ in told["harmless"]] == ["bottle"]
     sentence = render(wine).split('<p class="hint">The rows are in the order of the target')[1].split("</p>")[0]
     for fact in ("bottle", "excluded id", "alone predicts class", "99.6%"):
         assert fact in sentence
@@ -124,20 +125,20 @@ def test_an_excluded_id_of_sorted_rows_does_not_repeat_that_they_are_sorted(wine
 def test_doubtful_kinds_come_with_lines_to_copy(wine: dict[str, Any]) -> None:
     wine["table"]["columns"][4]["kind_suggestion"] = {"kind": "categorical", "reason": "few whole numbers"}
     wine["table"]["columns"][15]["kind_suggestion"] = {"kind": "numeric", "reason": "numbers"}
-    doubts = collected(wine)["doubts"]
-    assert [(row["name"], row["kind"], row["suggestion"]) for row in doubts["rows"]] == [
-        ("magnesium", "numeric", "categorical"),
-        ("bottle", "id, excluded", "numeric"),
+    (doubts,) = collected(wine)["boxes"]
+    assert doubts["rows"] == [
+        ("magnesium", "is numeric, and could be categorical: few whole numbers"),
+        ("bottle", "is id, excluded, and could be numeric: numbers"),
     ]
     assert doubts["command"] == "--kinds magnesium=categorical --kinds bottle=numeric"
     assert doubts["python"] == "kinds={'magnesium': 'categorical', 'bottle': 'numeric'}"
 
 
-def test_many_doubts_are_counted_beyond_a_dozen(wine: dict[str, Any]) -> None:
+def test_many_doubts_are_counted_beyond_eight(wine: dict[str, Any]) -> None:
     for column in wine["table"]["columns"]:
         column["kind_suggestion"] = {"kind": "text", "reason": "why"}
-    doubts = collected(wine)["doubts"]
-    assert (len(doubts["rows"]), doubts["more"]) == (12, 4)
+    (doubts,) = collected(wine)["boxes"]
+    assert (len(doubts["rows"]), doubts["more"], doubts["command"].count("--kinds")) == (8, "8 others", 8)
 
 
 def test_values_are_counted_while_they_are_few(wine: dict[str, Any]) -> None:

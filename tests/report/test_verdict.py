@@ -93,9 +93,9 @@ def test_reasons_are_those_of_the_selection(wine: dict[str, Any]) -> None:
 def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> None:
     rows = shown(wine)["rows"]
     assert len(rows) == 10
-    ranks = [float(row["rank"]) for row in rows]
+    ranks = [row["rank"]["value"] for row in rows]
     assert ranks == sorted(ranks)
-    dots = [mark_places(row["mark"])[0] for row in rows]
+    dots = [mark_places(row["rank"]["mark"])[0] for row in rows]
     assert dots == sorted(dots)
     # The sections have the same order.
     names = re.findall(r'<th scope="row" class="name" title="([^"]*)"', render(wine).split('id="columns-table"')[1])

@@ -67,8 +67,9 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
     dict
         The variables of the template.
     """
-    names, evidence = _listed_columns(result), _Evidence(result)
-    rows = [evidence.row(name) for name in names[:MAX_LISTED]]
+    evidence = ColumnEvidence(result)
+    names = evidence.names
+    rows = [{**evidence.row(name), **evidence.details(name)} for name in names[:MAX_LISTED]]
     found = result.distributions
     states = [row["state"] for row in rows]
     return {
@@ -91,17 +92,15 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
     }
 
 
-def _listed_columns(result: StudyRecord) -> list[str]:
-    """Return the names of all columns: those with a rank first, the best on top, then the others in the order of the table."""
-    ranking = result.ranking
-    if ranking is None or not ranking.criteria:
-        return [column.name for column in result.table.columns]
-    order, _ = ranking.best_first()
-    return [ranking.columns[j] for j in order]
+class ColumnEvidence:
+    """What a study found about each of its columns, by name.
 
-
-class _Evidence:
-    """What a study found about each of its columns, by name."""
+    Attributes
+    ----------
+    names : list of str
+        Those with a rank first, the best on top, then the others in the order of the table.
+    ranking : RankingRecord or None
+    """
 
     def __init__(self, result: StudyRecord) -> None:
         ranking = result.ranking
@@ -110,6 +109,7 @@ class _Evidence:
         self.why = short_reasons(result)
         self.states = column_states(result)
         self.columns = {column.name: column for column in result.table.columns}
+        self.names = list(self.columns)
         self.n_rows = result.table.n_rows_used
         found_distributions = () if result.distributions is None else result.distributions.columns
         self.logarithmic = {one.name for one in found_distributions if one.is_logarithmic}
@@ -119,6 +119,7 @@ class _Evidence:
         self.criteria: list[tuple[CriterionInfo, dict[int, float]]] = []
         if self.ranking is not None:
             order, n_ranked = self.ranking.best_first()
+            self.names = [self.ranking.columns[j] for j in order]
             self.scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
             for one in self.ranking.criteria_counted_first()[1]:
                 scores = self.ranking.scores[one.id]
@@ -133,19 +134,25 @@ class _Evidence:
         }  # fmt: skip
 
     def row(self, name: str) -> dict[str, Any]:
-        """Return the row of a column."""
+        """Return whether and why a column is kept, its rank and its distribution."""
+        j = self.place.get(name)
+        return {
+            "name": name,
+            "kept": name in self.kept,
+            "why": self.why.get(name, ""),
+            "rank": None if j is None else self._rank(j),
+            "picture": self.pictures.get(name, ""),
+        }
+
+    def details(self, name: str) -> dict[str, Any]:
+        """Return what the table of columns shows beside the row of a column."""
         column, j = self.columns.get(name), self.place.get(name)
         associations = () if self.ranking is None else self.ranking.associations.get(name, ())
         n_missing = 0 if column is None else column.n_missing
         return {
-            "name": name,
             "kind": "" if column is None else column.kind,
-            "kept": name in self.kept,
             "excluded": column is not None and bool(column.exclusion),
             "state": "kept" if name in self.kept else self.states.get(name, "other"),
-            "why": self.why.get(name, ""),
-            "rank": None if j is None else self._rank(j),
-            "picture": self.pictures.get(name, ""),
             "logarithmic": name in self.logarithmic,
             "association": _short_association(associations[0]) if associations else "",
             "p_value": _p_value_cell(None if self.ranking is None else self.ranking.tests, j),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tamiz.report.text import join_column_names, join_names, shorten
 from tamiz.report.verdict import collect_verdict
@@ -62,16 +62,15 @@ def _short_warning(warning: Verdict) -> str:
     return f"{warning.label.lower()}{columns} ({warning.code})"
 
 
-def _column_lines(rows: Sequence[dict[str, object]]) -> Iterator[str]:
+def _column_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield a line for each column: its name, whether it is kept, and a bar that is longer for a better mean rank."""
-    ranks = [float(str(row["rank"])) for row in rows if row["rank"]]
-    worst = max(ranks, default=1.0)
-    width = min(_NAME_WIDTH, max((len(str(row["name"])) for row in rows), default=0))
+    worst = max((row["rank"]["value"] for row in rows if row["rank"]), default=1.0)
+    width = min(_NAME_WIDTH, max((len(row["name"]) for row in rows), default=0))
     for row in rows:
         name = f"{shorten(row['name'], width):<{width}}"
         bar = ""
         if row["rank"]:
-            share = (worst + 1 - float(str(row["rank"]))) / worst
-            bar = f"{'█' * max(1, round(_BAR_WIDTH * share)):<{_BAR_WIDTH}}  {row['rank']}"
+            share = (worst + 1 - row["rank"]["value"]) / worst
+            bar = f"{'█' * max(1, round(_BAR_WIDTH * share)):<{_BAR_WIDTH}}  {row['rank']['text']}"
         why = "" if row["kept"] else row["why"]
         yield f"  {name}  {'keep' if row['kept'] else '    '}  {bar}  {why}".rstrip()

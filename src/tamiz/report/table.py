@@ -19,17 +19,15 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, TableRecord
+    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, LeakageFinding, TableRecord
     from tamiz.report.records.study import StudyRecord
 
 _CLASSES_SHOWN = 12
 _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
-# Columns in the line to copy.
-_MAX_SUGGESTIONS = 12
-# Leaking columns that are listed.
-_MAX_LEAKAGE_ROWS = 8
+# Columns in a list with options.
+_MAX_ROWS = 8
 
 
 def collect_table(result: StudyRecord) -> dict[str, Any]:
@@ -52,10 +50,8 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
         "row_order": table.row_order,
         "balance": _class_balance(table),
         "target_summary": _target_summary(table),
-        "leaks": _leakage_box(table),
-        "set_aside": _exclusion_box(result),
-        "harmless": [leak for leak in _leakage_rows(table) if leak["excluded"] - _set_aside(result)],
-        "doubts": _kind_suggestions(table),
+        "boxes": list(_boxes(result)),
+        "harmless": [_leak_row(leak, table) for leak in table.leakage if _excluded(leak, table) - _set_aside(result)],
     }
 
 
@@ -86,66 +82,61 @@ def _leakage_lead(table: TableRecord) -> str:
     return f" Possible target leakage: {named}, unless {verb} known before {target}."
 
 
-def _leakage_box(table: TableRecord) -> dict[str, Any] | None:
-    """Return the used columns of possible target leakage, and the options that exclude them."""
-    taking = [leak for leak in _leakage_rows(table) if not leak["excluded"]]
-    if not taking:
-        return None
-    kinds = {name: "id" for leak in taking for name in leak["names"]}
-    more = len(taking) - _MAX_LEAKAGE_ROWS
+def _boxes(result: StudyRecord) -> Iterator[dict[str, Any]]:
+    """Yield the columns of possible target leakage that are used, those that are set aside, and those of doubtful kinds."""
+    table, set_aside = result.table, _set_aside(result)
+    if used := [leak for leak in table.leakage if not _excluded(leak, table)]:
+        kinds = {name: "id" for leak in used for name in leak.names}
+        yield _box(
+            [_leak_row(leak, table) for leak in used],
+            "Possible target leakage: a column that is recorded after the target is known, or is the target under another name, "
+            f"inflates every score below. To exclude {'it' if len(kinds) == 1 else 'them'}:",
+            kinds_option(kinds),
+            kinds_argument(kinds),
+        )
+    if aside := [leak for leak in table.leakage if _excluded(leak, table) & set_aside]:
+        yield _box(
+            [_leak_row(leak, table) for leak in aside],
+            "Possible target leakage is set aside: no section below uses these columns. If their values are known before the "
+            "target, use them:",
+            "--keep-leaks",
+            "keep_leaks=True",
+        )
+    doubtful = [(column, hint) for column in table.columns if (hint := column.kind_suggestion) is not None]
+    if doubtful:
+        rows = [
+            (one.name, f"is {one.kind}{', excluded' if one.exclusion else ''}, and could be {hint.kind}: {hint.reason}")
+            for one, hint in doubtful
+        ]
+        kinds = {one.name: hint.kind for one, hint in doubtful[:_MAX_ROWS]}
+        text = "These kinds are inferred from the values. To set others:"
+        yield _box(rows, text, kinds_option(kinds), kinds_argument(kinds), warns=False)
+
+
+def _box(rows: list[tuple[str, str]], text: str, command: str, python: str, *, warns: bool = True) -> dict[str, Any]:
+    """Return names with what is found on each, and the options to use in that case."""
+    more = len(rows) - _MAX_ROWS
     return {
-        "taking": taking[:_MAX_LEAKAGE_ROWS],
-        "more": more,
-        "n_columns": len(kinds),
-        "command": kinds_option(kinds),
-        "python": kinds_argument(kinds),
+        "rows": rows[:_MAX_ROWS],
+        "more": count_with_noun(more, "other") if more > 0 else "",
+        "text": text,
+        "command": command,
+        "python": python,
+        "warns": warns,
     }
+
+
+def _leak_row(leak: LeakageFinding, table: TableRecord) -> tuple[str, str]:
+    return leak.name, leakage_evidence(leak, shorten(table.target, 40))
+
+
+def _excluded(leak: LeakageFinding, table: TableRecord) -> set[str]:
+    """Return those of the columns of a leak that are excluded."""
+    return {column.name for column in table.columns if column.exclusion}.intersection(leak.names)
 
 
 def _set_aside(result: StudyRecord) -> set[str]:
     return set() if result.leakage_exclusion is None else {*result.leakage_exclusion.columns}
-
-
-def _exclusion_box(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the evidence of the columns of possible leakage that are set aside, None if there are none."""
-    leaks = [leak for leak in _leakage_rows(result.table) if leak["excluded"] & _set_aside(result)]
-    return {"leaks": leaks[:_MAX_LEAKAGE_ROWS], "more": len(leaks) - _MAX_LEAKAGE_ROWS} if leaks else None
-
-
-def _leakage_rows(table: TableRecord) -> list[dict[str, Any]]:
-    excluded = {column.name for column in table.columns if column.exclusion}
-    target = shorten(table.target, 40)
-    return [
-        {
-            "name": leak.name,
-            "names": leak.names,
-            "evidence": leakage_evidence(leak, target),
-            "excluded": excluded.intersection(leak.names),
-        }
-        for leak in table.leakage
-    ]
-
-
-def _kind_suggestions(table: TableRecord) -> dict[str, Any] | None:
-    """Return the columns whose inferred kind is doubtful, and the options that set another kind."""
-    found = [
-        (column.name, f"{column.kind}, excluded" if column.exclusion else column.kind, column.kind_suggestion)
-        for column in table.columns
-        if column.kind_suggestion is not None
-    ]
-    if not found:
-        return None
-    shown = found[:_MAX_SUGGESTIONS]
-    kinds = {name: suggestion.kind for name, _, suggestion in shown}
-    return {
-        "rows": [
-            {"name": name, "kind": kind, "reason": suggestion.reason, "suggestion": suggestion.kind}
-            for name, kind, suggestion in shown
-        ],
-        "more": len(found) - len(shown),
-        "command": kinds_option(kinds),
-        "python": kinds_argument(kinds),
-    }
 
 
 def _duplicate_facts(table: TableRecord) -> list[tuple[str, str]]:

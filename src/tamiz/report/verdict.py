@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import marks
+from tamiz.report.columns import ColumnEvidence
 from tamiz.report.map_trust import most_trusted_map, trust_text
-from tamiz.report.recommendation import deciding_score, decision_code, initial_selection, short_reasons
+from tamiz.report.recommendation import deciding_score, decision_code, initial_selection
 from tamiz.report.score_text import score_format_for
 from tamiz.report.text import (
     capitalize,
@@ -41,6 +42,7 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
     dict
         The variables of the template.
     """
+    evidence = ColumnEvidence(result)
     return {
         "size": _size_text(result),
         "balance": _class_balance(result),
@@ -49,10 +51,10 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
         "asides": _asides(result),
         "scores": _scores(result),
         "reliability": _reliability_text(result),
-        "rows": (rows := _column_rows(result)),
+        "rows": (rows := [evidence.row(name) for name in evidence.names[:_ROWS_SHOWN]]),
         "has_pictures": any(row["picture"] for row in rows),
         "n_columns": len(result.table.columns),
-        "is_ranked": result.ranking is not None and bool(result.ranking.criteria),
+        "is_ranked": evidence.ranking is not None,
         "map": _map(result),
     }
 
@@ -193,42 +195,6 @@ def _reliability_text(result: StudyRecord) -> str:
         )
         parts.append(f"Stability {estimate} ({low} to {high}).")
     return " ".join(parts)
-
-
-def _column_rows(result: StudyRecord) -> list[dict[str, Any]]:
-    """Return the columns that rank first, each with its mean rank and in a few words why it is kept or not."""
-    ranking = result.ranking
-    reasons, pictures = short_reasons(result), marks.distribution_pictures(result.distributions)
-    kept = set(initial_selection(result))
-    if ranking is None or not ranking.criteria:
-        names = [column.name for column in result.table.columns[:_ROWS_SHOWN]]
-        return [
-            {
-                "name": name,
-                "kept": name in kept,
-                "why": reasons.get(name, ""),
-                "mark": "",
-                "rank": "",
-                "picture": pictures.get(name, ""),
-            }
-            for name in names
-        ]
-    order, n_ranked = ranking.best_first()
-    rank = ranking.mean_rank
-    scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
-    rows = []
-    for j in order[:_ROWS_SHOWN]:
-        name, value = ranking.columns[j], None if rank is None else rank.ranks[j]
-        interval = None if rank is None else rank.intervals[j]
-        mark = (
-            ""
-            if value is None
-            else marks.dot_interval(scale.at(value), None if interval is None else tuple(map(scale.at, interval)))
-        )
-        text = "" if value is None else f"{value:.1f}"
-        row = {"name": name, "kept": name in kept, "why": reasons.get(name, ""), "picture": pictures.get(name, "")}
-        rows.append(row | {"mark": mark, "rank": text})
-    return rows
 
 
 def _map(result: StudyRecord) -> dict[str, Any] | None:
