@@ -10,12 +10,13 @@ from click.testing import Result
 from sklearn.datasets import load_iris
 
 from tamiz import RankSelector
-from tamiz._study.read_plan import make_read_plan
 from tamiz.cli.rank import rank
 from tamiz.criteria import FisherScore, GainRatio, InformationGain
+from tamiz.criteria.base import columns_per_pass
 from tamiz.statistics.multiple_testing import CORRECTIONS
 from tamiz.table import column_storage
 from tamiz.table.encoded_table import OpenOptions
+from tamiz.table.preview import make_read_plan
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
 
@@ -152,7 +153,9 @@ def test_an_error_of_a_score_is_not_taken_for_a_plan_without_passes(tamiz, write
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     monkeypatch.setattr(FisherScore, "_statistics", broken)
     with pytest.raises(TypeError, match="a mistake"):
-        make_read_plan(many_rows(write), OpenOptions("y"), None, lambda schema: [FisherScore()])
+        make_read_plan(
+            many_rows(write), OpenOptions("y"), None, lambda schema: columns_per_pass([FisherScore()], schema)
+        )
 
 
 def test_no_plan_is_printed_for_a_table_that_fits_in_memory(tamiz, write):

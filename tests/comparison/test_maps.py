@@ -59,7 +59,7 @@ def test_the_table_marks_the_best_value_of_every_measure_and_has_the_costs(compa
     values = [one.quality["kruskal_stress"].value for one in compared.maps.values()]
     marked = [cell.endswith("*") for cell in stress.split()[1:]]
     assert marked == [value == min(values) for value in values]
-    assert [line.split()[0] for line in lines[-2:]] == ["seconds", "memory"]
+    assert [line.split()[0] for line in lines[-3:]] == ["seconds", "memory", "The"]
     assert "<td>label_accuracy</td>" in compared._repr_html_()
 
 

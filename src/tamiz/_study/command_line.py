@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tamiz._study.expressions import NoExpressionError, to_expression
-from tamiz._study.maps import find_map_method
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.weights import Binary
 from tamiz.method_lookup import SHORTHAND_PARAMETERS, make_search
+from tamiz.reduction.named_maps import find_map_method
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Registry
 from tamiz.runtime.verdicts import check_codes

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tamiz._study.column_tests import describe_column_tests, describe_uncut_columns, run_tests
-from tamiz._study.graph import RowGraph, needs_graph
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.discretization import MDL, ColumnCoder
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_gain import InformationGain
+from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.report.records.columns import ChanceLevelColumn, CriterionInfo, RankingRecord
 from tamiz.runtime.registry import entry_label, method_label
 from tamiz.statistics.base import Floats

@@ -13,7 +13,7 @@ from tamiz.reduction import registry as reduction
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz._study.maps import MapMethod
+    from tamiz.reduction.named_maps import MapMethod
 
 
 map_methods = MethodParam(reduction, "map")
@@ -102,7 +102,7 @@ def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] |
 
 def find_map_option(name: str, option: str) -> MapMethod:
     """Return the map that an option names."""
-    from tamiz._study.maps import find_map_method
+    from tamiz.reduction.named_maps import find_map_method
 
     try:
         return find_map_method(name)
@@ -120,6 +120,6 @@ def check_dissimilarity(map_method: MapMethod, dissimilarity: str) -> None:
 
 def list_maps() -> list[tuple[Entry, str, str, str]]:
     """Return every map: the registry entry of its method, its kind, its name and its label."""
-    from tamiz._study.maps import list_map_methods
+    from tamiz.reduction.named_maps import list_map_methods
 
     return [(one.entry, "map", one.name, one.label) for one in list_map_methods()]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,10 +20,10 @@ from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, su
 
 if TYPE_CHECKING:
     from tamiz.cli.terminal import Messenger
-    from tamiz.criteria.base import Relevance
     from tamiz.reduction.base import Reducer
     from tamiz.selection.selector import Selector
-    from tamiz.table.schema import Kind, Schema
+    from tamiz.table.base import Table
+    from tamiz.table.schema import Kind, Schema, WeightKind
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -186,21 +186,71 @@ def print_read_plan(
     kinds: Mapping[str, Kind] | None,
     weight: str | None,
     memory: int | None,
-    choose_criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
+    choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
     *,
     group: str | None = None,
     time: str | None = None,
     header: bool | None = None,
 ) -> None:
     """Print the read plan of a file that does not fit in memory."""
-    from tamiz._study.read_plan import make_read_plan
     from tamiz.table.encoded_table import OpenOptions
+    from tamiz.table.preview import make_read_plan
 
-    plan = make_read_plan(
-        table, OpenOptions(target, weight, kinds, group, time, header=header), memory, choose_criteria
-    )
+    plan = make_read_plan(table, OpenOptions(target, weight, kinds, group, time, header=header), memory, choose_passes)
     if plan is not None:
         messenger.write_line(str(plan))
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The table of a command and the options of its columns.
+
+    Attributes
+    ----------
+    table : Path
+    target : str or None
+    kinds : dict of str to Kind, or None
+    weight : str or None
+    weights : {"frequency", "sampling"} or None
+    memory : int or None
+    header : bool or None
+    """
+
+    table: Path
+    target: str | None
+    kinds: dict[str, Kind] | None
+    weight: str | None
+    weights: WeightKind | None
+    memory: int | None
+    header: bool | None
+
+    def open(
+        self,
+        messenger: Messenger,
+        *,
+        group: str | None = None,
+        time: str | None = None,
+        choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
+    ) -> Table:
+        """Print the read plan of a file that does not fit in memory, and open the table."""
+        from tamiz import open_table
+
+        print_read_plan(
+            messenger, self.table, self.target, **self._settings, choose_passes=choose_passes, group=group, time=time
+        )
+        return open_table(self.table, self.target, **self._settings, weights=self.weights, groups=group, time=time)
+
+    def open_all_rows(self, messenger: Messenger) -> Table:
+        """Do the same without a target, so that the rows where it is missing are kept; its column is one of the table."""
+        from tamiz.table.factory import open_without_target
+
+        print_read_plan(messenger, self.table, None, **self._settings)
+        known = () if self.target is None else (self.target,)
+        return open_without_target(self.table, known, **self._settings, weights=self.weights)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"kinds": self.kinds, "weight": self.weight, "memory": self.memory, "header": self.header}
 
 
 _TABLE = click.argument("table", type=TableFile())
@@ -259,14 +309,25 @@ header_option = click.option(
 )
 
 
+_TABLE_OPTIONS = (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option)
+
+
 def table_options(command: Command) -> Command:
     """Add the table and the options of its columns."""
-    return _apply_options(command, (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option))
+    return _apply_options(command, _TABLE_OPTIONS)
+
+
+def bundled_table_options(command: Command) -> Command:
+    """Add the same options; the command receives all but `--missing` as `table_options`."""
+    bundled: Command = bundle_options("table_options", TableOptions, _TABLE_OPTIONS)(command)
+    return bundled
 
 
 def rows_options(command: Command) -> Command:
-    """Add the options of `table_options` except `--target` and `--missing`, which the command defines itself."""
-    return _apply_options(command, (_TABLE, *_COLUMNS, header_option, memory_option))
+    """Add these options except `--target` and `--missing`, which the command defines itself."""
+    options = (_TABLE, *_COLUMNS, header_option, memory_option)
+    bundled: Command = bundle_options("table_options", TableOptions, options)(command)
+    return bundled
 
 
 def _apply_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:

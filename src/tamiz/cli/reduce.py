@@ -21,10 +21,10 @@ from tamiz.cli.map_options import (
     map_rows_option,
 )
 from tamiz.cli.options import (
+    TableOptions,
     jobs_option,
     json_flag,
     model_option,
-    print_read_plan,
     rows_options,
     seed_option,
     worker_options,
@@ -43,12 +43,12 @@ from tamiz.runtime.registry import Entry, suggestion
 
 if TYPE_CHECKING:
     from tamiz._study.map_descriptions.description import MapDescription
-    from tamiz._study.maps import MapMethod
-    from tamiz._study.table_embedding import TableEmbedding
     from tamiz.graphs.builder import GraphBuilder
     from tamiz.reduction.base import Reducer
+    from tamiz.reduction.named_maps import MapMethod
+    from tamiz.reduction.table_embedding import TableEmbedding
     from tamiz.table.base import Table
-    from tamiz.table.schema import Kind, Schema, WeightKind
+    from tamiz.table.schema import Schema
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
 # The table itself is the matrix of distances.
@@ -164,13 +164,7 @@ class MapOptions:
 @click.pass_obj
 def reduce(
     messenger: Messenger,
-    table: Path,
-    target: str | None,
-    kinds: dict[str, Kind] | None,
-    weight: str | None,
-    weights: WeightKind | None,
-    memory: int | None,
-    header: bool | None,
+    table_options: TableOptions,
     method: str,
     n_components: int | None,
     dissimilarity: Entry | None,
@@ -199,35 +193,26 @@ def reduce(
     out-of-sample extension. In a pipe the output is tab separated, with all digits. --json prints a summary of the map
     instead of the coordinates.
     """
+    table, target = table_options.table, table_options.target
     check_table_output(output, "The coordinates")
     check_output_paths([output, model], table)
     named = find_map_option(method, "--method")
     options = MapOptions(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
     options.check(named)
-    if weight is not None and options.dissimilarity == _PRECOMPUTED:
+    if table_options.weight is not None and options.dissimilarity == _PRECOMPUTED:
         raise click.UsageError("A matrix of distances has no row weights: leave out --weight.")
     builder = _graph_builder(named, graph_choice, kernel_width, target)
     from tamiz import save
-    from tamiz._study.distance_table import distance_matrix_warnings
     from tamiz._study.map_descriptions.methods import describe_reducer
-    from tamiz._study.table_embedding import embed_table
+    from tamiz.reduction.table_embedding import embed_table
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
+    from tamiz.table.distance_table import distance_matrix_warnings
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
-        print_read_plan(messenger, table, None, kinds, weight, memory, header=header)
         # Warnings about features do not apply to a matrix of distances.
         with capture_warnings() if options.dissimilarity == _PRECOMPUTED else nullcontext():
-            opened = _open_rows(
-                table,
-                target,
-                kinds,
-                weight,
-                weights,
-                memory,
-                header,
-                needs_classes=builder is not None and builder.needs_classes,
-            )
+            opened = _open_rows(messenger, table_options, needs_classes=builder is not None and builder.needs_classes)
         reducer = options.make_reducer(named, opened.schema, map_rows, seed)
         if options.dissimilarity == _PRECOMPUTED:
             warn_user(opened.schema.notes)
@@ -263,36 +248,22 @@ def _graph_builder(
     """Return the graph builder that the options specify, None without options; raise a usage error for a map without a graph."""
     if graph_choice is None and kernel_width is None:
         return None
-    from tamiz._study.graph import needs_graph
+    from tamiz.graphs.row_graph import needs_graph
 
     if not needs_graph(map_method.entry.load()()):
         raise click.UsageError(f"{map_method.label} uses no graph: leave out --graph and --t.")
     return make_graph_builder(graph_choice, kernel_width, target)
 
 
-def _open_rows(
-    table: Path,
-    target: str | None,
-    kinds: dict[str, Kind] | None,
-    weight: str | None,
-    weights: WeightKind | None,
-    memory: int | None,
-    header: bool | None,
-    *,
-    needs_classes: bool,
-) -> Table:
+def _open_rows(messenger: Messenger, table_options: TableOptions, *, needs_classes: bool) -> Table:
     """Return all rows of the table. Rows without a target are dropped only where the graph needs their classes."""
-    from tamiz import open_table
     from tamiz.exceptions import DataError
-    from tamiz.table.factory import open_without_target
     from tamiz.table.views import select_columns
 
     if needs_classes:
-        return open_table(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
-    required = () if target is None else (target,)
-    opened = open_without_target(
-        table, required, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header
-    )
+        return table_options.open(messenger)
+    target = table_options.target
+    opened = table_options.open_all_rows(messenger)
     if target is None:
         return opened
     names = opened.schema.names
@@ -305,13 +276,13 @@ def _embed_distances(
     reducer: Reducer, table: Table, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
 ) -> tuple[TableEmbedding, tuple[str, ...]]:
     """Return the map of a matrix of distances, and the columns to write beside it, with the column of row names first."""
-    from tamiz._study.distance_table import read_distance_table
-    from tamiz._study.table_embedding import embed_distances
+    from tamiz.reduction.table_embedding import embed_distances
+    from tamiz.table.distance_table import read_distance_table
 
     check_kept_columns(table, kept, ())
     distances = read_distance_table(table, {*kept, *(() if target is None else (target,))})
     labels = () if distances.label_column is None else (distances.label_column,)
-    return embed_distances(reducer, distances.matrix, max_rows, seed), (*labels, *kept)
+    return embed_distances(reducer, table, distances.matrix, max_rows, seed), (*labels, *kept)
 
 
 def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapDescription) -> dict[str, Any]:

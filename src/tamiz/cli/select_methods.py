@@ -11,7 +11,6 @@ import click
 
 from tamiz import registry as selectors
 from tamiz.cli.options import require_target
-from tamiz.cli.rank import choose_criterion
 from tamiz.cli.search_options import SubsetSearch, require_merit_target
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import registry as error_control
@@ -127,10 +126,12 @@ class _RelevanceMethod(SelectionMethod):
         if self._choice.relevance is not None:
             require_target((self._choice.relevance,), target)
 
-    def _choose_relevance(self, schema: Schema, default: list[Entry]) -> Relevance:
-        """Return the requested relevance or the first of the default ones, on as many rows as in a study."""
+    def _choose_relevance(self, schema: Schema, default: str | None = None) -> Relevance:
+        """Return the requested relevance or the default one, None is the first that is defined; on as many rows as in a study."""
+        from tamiz.method_lookup import choose_relevance
+
         requested = self._choice.relevance
-        return choose_criterion([requested] if requested else default, schema, self._missing)[1]
+        return choose_relevance(default if requested is None else requested.name, schema, missing=self._missing)
 
 
 class _NoiseComparison(_RelevanceMethod):
@@ -153,7 +154,7 @@ class _Boruta(_NoiseComparison):
 
     def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.max_iter is None else {"max_iter": self._choice.max_iter}
-        relevance = self._choose_relevance(schema, [criteria["tree_importance"]])
+        relevance = self._choose_relevance(schema, "tree_importance")
         made: Selector = self.entry.load()(
             relevance, **settings, max_seconds=self._search.max_seconds, random_state=self._seed
         )
@@ -197,9 +198,7 @@ class _Knockoffs(_NoiseComparison):
         from tamiz.error_control.lasso_coefficient import LassoCoefficient
 
         settings = {} if self._choice.fdr is None else {"fdr": self._choice.fdr}
-        importance = (
-            self._choose_relevance(schema, []) if self._choice.relevance else LassoCoefficient().adapt_to(schema)
-        )
+        importance = self._choose_relevance(schema) if self._choice.relevance else LassoCoefficient().adapt_to(schema)
         made: Selector = self.entry.load()(
             importance, **settings, max_seconds=self._search.max_seconds, random_state=self._seed
         )
@@ -254,7 +253,7 @@ class _Stability(_RelevanceMethod):
     def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.n_pairs is None else {"n_pairs": self._choice.n_pairs}
         made: Selector = self.entry.load()(
-            self._choose_relevance(schema, criteria.of_kind("relevance")),
+            self._choose_relevance(schema),
             n_features=self._search.n_features,
             threshold=self._choice.threshold,
             max_false=self._choice.max_false,
@@ -312,7 +311,7 @@ class _Redundancy(_RelevanceMethod):
 
     def make_selector(self, schema: Schema) -> Selector:
         settings = {} if self._choice.threshold is None else {"threshold": self._choice.threshold}
-        relevance = self._choose_relevance(schema, []) if self._choice.relevance else None
+        relevance = self._choose_relevance(schema) if self._choice.relevance else None
         measure = (self._choice.measure or next(iter(MEASURES))).replace("-", "_")
         made: Selector = self.entry.load()(
             measure, **settings, relevance=relevance, max_seconds=self._search.max_seconds

@@ -270,16 +270,15 @@ def _show_study_plan(
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
     from tamiz._study.estimates import estimate_steps
-    from tamiz._study.graph import restrict_to_map_columns
-    from tamiz._study.maps import list_map_methods
-    from tamiz._study.sampling import MAX_POINTS
     from tamiz._study.study import asks_for_subset
+    from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, restrict_to_map_columns
     from tamiz.method_lookup import choose_merit_and_search
+    from tamiz.reduction.named_maps import list_map_methods
 
     n_maps = len(maps or [one for one in list_map_methods() if one.variant.is_default])
     schema = table.schema
     searched = schema.target is not None or not subset_search.needs_target
-    n_drawn = min(schema.n_rows, MAX_POINTS if n_points is None else n_points)
+    n_drawn = min(schema.n_rows, MAX_SHOWN_ROWS if n_points is None else n_points)
     budget = Budget(subset_search.max_seconds)
     merit, search = subset_search.make_merit(missing), subset_search.make_search()
     stop = replace(subset_search, max_seconds=None).make_stop()
