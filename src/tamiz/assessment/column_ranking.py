@@ -15,8 +15,9 @@ from tamiz.criteria.base import Relevance
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.display.column_selection import RankingDisplay
 from tamiz.display.figures import write_svg
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
+from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import graph_seconds, with_default_graph
 from tamiz.graphs.same_class import SameClass
 from tamiz.method_lookup import choose_relevance, resolve_relevance
@@ -177,7 +178,7 @@ def rank(
     n_features: float | None = None,
     fdr: float | None = None,
     correction: Correction = "benjamini_hochberg",
-    graph: GraphBuilder | Graph | None = None,
+    graph: GraphBuilder | Graph | str | None = None,
     missing: MissingRule = "distribute",
     n_bootstrap: int | None = None,
     sample_weight: Any = None,
@@ -203,9 +204,9 @@ def rank(
     correction : {"benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni"}, default="benjamini_hochberg"
         How p-values are adjusted for the number of columns: the first two control the false discovery rate, the others the
         probability of any false discovery.
-    graph : GraphBuilder or Graph, default=None
-        The graph of the rows, of all rows, for a relevance that needs one. None joins 15 nearest neighbours in standardised
-        columns, of a very long table those of a random sample, with a warning.
+    graph : GraphBuilder, Graph or str, default=None
+        The graph of all rows for a relevance that needs one, or its name on the command line, such as "knn:5". None joins 15
+        nearest neighbours in standardised columns, of a very long table those of a random sample, with a warning.
     missing : {"distribute", "category"}, default="distribute"
         Share missing values out in proportion to the observed ones, or make missing a category of its own. Ignored where
         `relevance` is an object.
@@ -262,7 +263,8 @@ def rank(
         if graph is None:
             chosen, rows = with_default_graph(chosen, table)
         else:
-            chosen, rows = clone(chosen).set_params(graph=check_builder_or_graph(graph)), table
+            graph = resolve_graph(graph)
+            chosen, rows = clone(chosen).set_params(graph=graph), table
             _announce_graph(graph, table)
         n_used = max(len(schema.used), 1)
         top = None if n_features is None else min(check_n_features("n_features", n_features, n_used), n_used)

@@ -8,10 +8,11 @@ import click
 
 from tamiz.cli.command import DataCommand
 from tamiz.cli.files import STDOUT, check_output_paths, check_table_output, write_table
-from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.graph_options import graph_options, make_graph_builder
 from tamiz.cli.map_options import MapName, dissimilarities, map_methods, resolve_map_names
 from tamiz.cli.options import FILE, TableOptions, jobs_option, json_flag, rows_options, seed_option
 from tamiz.cli.terminal import Messenger, show_json, show_table
+from tamiz.graphs.named_builders import NamedBuilder
 from tamiz.runtime.registry import Entry, suggestion
 from tamiz.storage.atomic_write import atomic_path
 
@@ -72,7 +73,7 @@ def compare(
     names: tuple[str, ...],
     n_components: int,
     dissimilarity: Entry,
-    graph_choice: GraphChoice | None,
+    graph_choice: NamedBuilder | None,
     kernel_width: float | None,
     map_rows: int | None,
     output: Path | None,

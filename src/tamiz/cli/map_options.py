@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.options import Command, MethodParam
+from tamiz.cli.options import Command, MethodParam, apply_options
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import registry as reduction
 from tamiz.runtime.registry import Entry
@@ -57,39 +57,36 @@ class MapName(click.ParamType):  # type: ignore[type-arg]  # not generic in clic
 
 def map_options(command: Command) -> Command:
     """Add `--reduce`, `--dissimilarity`, `--map-rows` and `--map-columns`."""
-    for decorate in reversed(
-        [
-            click.option(
-                "--reduce",
-                "maps",
-                type=MapName(),
-                metavar="NAME[:VARIANT]",
-                multiple=True,
-                help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
-                "default PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP.",
-            ),
-            click.option(
-                "--dissimilarity",
-                type=dissimilarities,
-                metavar="NAME",
-                default="seuclidean",
-                show_default=True,
-                help=f"Distances between rows, for MDS and for the quality of every map: {dissimilarities.names}.",
-            ),
-            map_rows_option,
-            click.option(
-                "--map-columns",
-                type=MapColumns(),
-                metavar="numeric|all|NAMES",
-                default="numeric",
-                show_default=True,
-                help="The columns that the graph and the maps use: numeric ones where there are three or more, all, or names "
-                "separated by commas. The others are colours.",
-            ),
-        ]
-    ):
-        command = decorate(command)
-    return command
+    options = [
+        click.option(
+            "--reduce",
+            "maps",
+            type=MapName(),
+            metavar="NAME[:VARIANT]",
+            multiple=True,
+            help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
+            "default PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP.",
+        ),
+        click.option(
+            "--dissimilarity",
+            type=dissimilarities,
+            metavar="NAME",
+            default="seuclidean",
+            show_default=True,
+            help=f"Distances between rows, for MDS and for the quality of every map: {dissimilarities.names}.",
+        ),
+        map_rows_option,
+        click.option(
+            "--map-columns",
+            type=MapColumns(),
+            metavar="numeric|all|NAMES",
+            default="numeric",
+            show_default=True,
+            help="The columns that the graph and the maps use: numeric ones where there are three or more, all, or names "
+            "separated by commas. The others are colours.",
+        ),
+    ]
+    return apply_options(command, options)
 
 
 def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:

@@ -41,7 +41,7 @@ def bundle_options(
             return command(*arguments, **{argument: kind(**own)}, **values)
 
         decorated: Any = with_bundle
-        return _apply_options(decorated, options)
+        return apply_options(decorated, options)
 
     return decorate
 
@@ -60,43 +60,36 @@ def assessment_options(default_text: str, folds_text: str) -> Callable[[Command]
 
     The texts describe the default and the folds of `--assess`.
     """
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(
-            [
-                click.option(
-                    "--assess/--no-assess",
-                    default=None,
-                    help=f"Estimate the score on new rows by nested cross-validation ({folds_text}), and test by permutation "
-                    f"whether the merit is higher than with shuffled targets.  [default: {default_text}]",
-                ),
-                click.option(
-                    "--semi-synthetic",
-                    type=click.IntRange(min=0),
-                    metavar="N",
-                    default=0,
-                    show_default=True,
-                    help="Beside that assessment, estimate the true and false positive rates of the selection on N targets, at "
-                    "least 2, that are computed from random columns of the table.",
-                ),
-                click.option(
-                    "--group",
-                    metavar="COLUMN",
-                    help="The column that contains the group of each row, such as a patient number. Rows of a group stay in one "
-                    "fold. The column is excluded from the features.",
-                ),
-                click.option(
-                    "--time",
-                    metavar="COLUMN",
-                    help="The column with the time of each row, a number or a date. Models are fitted on earlier rows and "
-                    "tested on later rows. The column is excluded from the features.",
-                ),
-            ]
-        ):
-            command = option(command)
-        return command
-
-    return decorate
+    options = [
+        click.option(
+            "--assess/--no-assess",
+            default=None,
+            help=f"Estimate the score on new rows by nested cross-validation ({folds_text}), and test by permutation "
+            f"whether the merit is higher than with shuffled targets.  [default: {default_text}]",
+        ),
+        click.option(
+            "--semi-synthetic",
+            type=click.IntRange(min=0),
+            metavar="N",
+            default=0,
+            show_default=True,
+            help="Beside that assessment, estimate the true and false positive rates of the selection on N targets, at "
+            "least 2, that are computed from random columns of the table.",
+        ),
+        click.option(
+            "--group",
+            metavar="COLUMN",
+            help="The column that contains the group of each row, such as a patient number. Rows of a group stay in one "
+            "fold. The column is excluded from the features.",
+        ),
+        click.option(
+            "--time",
+            metavar="COLUMN",
+            help="The column with the time of each row, a number or a date. Models are fitted on earlier rows and "
+            "tested on later rows. The column is excluded from the features.",
+        ),
+    ]
+    return lambda command: apply_options(command, options)
 
 
 def check_assessment(assess: bool | None, semi_synthetic: int, target: str | None, *, by_default: bool) -> None:
@@ -314,7 +307,7 @@ _TABLE_OPTIONS = (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_op
 
 def table_options(command: Command) -> Command:
     """Add the table and the options of its columns."""
-    return _apply_options(command, _TABLE_OPTIONS)
+    return apply_options(command, _TABLE_OPTIONS)
 
 
 def bundled_table_options(command: Command) -> Command:
@@ -330,7 +323,8 @@ def rows_options(command: Command) -> Command:
     return bundled
 
 
-def _apply_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def apply_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Add options, the first one first in the help."""
     for decorate in reversed(options):
         command = decorate(command)
     return command
@@ -354,7 +348,7 @@ def worker_options(command: Command) -> Command:
             return command(*arguments, **values)
 
     decorated: Any = with_executor
-    return _apply_options(decorated, (_WORKERS, _SCHEDULER))
+    return apply_options(decorated, (_WORKERS, _SCHEDULER))
 
 
 seed_option = click.option(

@@ -9,7 +9,7 @@ import click
 
 from tamiz.cli.command import DataCommand
 from tamiz.cli.files import check_output_paths
-from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.graph_options import check_uses_graph, graph_options, make_graph_builder
 from tamiz.cli.options import (
     MethodParam,
     TableOptions,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.graphs.named_builders import NamedBuilder
     from tamiz.statistics.multiple_testing import Correction
     from tamiz.table.schema import Schema
 
@@ -101,7 +102,7 @@ def rank(
     correction: str,
     group: str | None,
     n_bootstrap: int | None,
-    graph_choice: GraphChoice | None,
+    graph_choice: NamedBuilder | None,
     kernel_width: float | None,
     model: Path | None,
     as_json: bool,
@@ -181,7 +182,4 @@ def _check_relevance(context: click.Context, requested: Entry | None, *, on_grap
                 f"{', '.join(map(command_name, tested))}."
             )
     if on_graph and used is not None:
-        from tamiz.graphs.row_graph import needs_graph
-
-        if not needs_graph(used.load()()):
-            raise click.UsageError(f"{used.label} uses no graph: leave out --graph and --t.")
+        check_uses_graph(used.label, used)

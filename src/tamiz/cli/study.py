@@ -13,7 +13,7 @@ import click
 from tamiz.cli.command import INTERRUPTED, DataCommand
 from tamiz.cli.config import config_option
 from tamiz.cli.files import STDOUT, check_output_paths
-from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.graph_options import graph_options, make_graph_builder
 from tamiz.cli.map_options import map_options, resolve_map_names
 from tamiz.cli.options import (
     FILE,
@@ -36,6 +36,7 @@ from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.graphs.named_builders import NamedBuilder
     from tamiz.report import Result
     from tamiz.table.base import Table
 
@@ -116,7 +117,7 @@ def study(
     relevances: tuple[Entry, ...],
     subset_search: SubsetSearch,
     group: str | None,
-    graph_choice: GraphChoice | None,
+    graph_choice: NamedBuilder | None,
     kernel_width: float | None,
     maps: tuple[str, ...],
     dissimilarity: Entry,

@@ -21,6 +21,7 @@ from tamiz.display.figures import INK, make_panels, write_svg
 from tamiz.exceptions import DataError
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import build_graphs
+from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import needs_graph, standardized_builder
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.neighbors.row_encoders import count_rows
@@ -326,7 +327,7 @@ def compare(
     *,
     n_components: int = 2,
     dissimilarity: str = "seuclidean",
-    graph: GraphBuilder | None = None,
+    graph: GraphBuilder | str | None = None,
     map_rows: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -347,8 +348,9 @@ def compare(
         Number of coordinates of every map that is named.
     dissimilarity : {"seuclidean", "euclidean", "cityblock", "cosine", "gower"}, default="seuclidean"
         Distances between rows, for MDS and for the measures.
-    graph : GraphBuilder, default=None
-        The graph of the named maps that need one. None joins 15 nearest neighbours in standardised columns.
+    graph : GraphBuilder or str, default=None
+        The graph of the named maps that need one, or its name on the command line, such as "knn:5". None joins 15 nearest
+        neighbours in standardised columns.
     map_rows : int, default=None
         Largest number of rows that are mapped and compared, a random sample, with a note. None is 20,000, or as many as the
         slowest map allows: 2,000 with MDS, 1,000 with ordinal MDS.
@@ -422,7 +424,7 @@ def _study_reducers(
     dissimilarity: str,
     n_components: int,
     seed: int,
-    graph: GraphBuilder | None,
+    graph: GraphBuilder | str | None,
 ) -> dict[str, Reducer]:
     """Return the unfitted maps by label: those named with the settings of a study, and clones of the others."""
     reducers: dict[str, Reducer] = {}
@@ -430,12 +432,10 @@ def _study_reducers(
         if isinstance(part, str):
             named = find_map_method(part)
             named.check_dissimilarity(dissimilarity)
-            label, reducer = named.label, named.make_reducer(schema, dissimilarity)
-            settings: dict[str, Any] = {"n_components": n_components, "random_state": seed}
+            label = named.label
+            reducer = named.make_reducer(schema, dissimilarity, n_components=n_components, random_state=seed)
             if needs_graph(reducer):
-                settings["graph"] = standardized_builder(schema.n_rows) if graph is None else graph
-            known = reducer.get_params(deep=False)
-            reducer.set_params(**{name: value for name, value in settings.items() if name in known})
+                reducer.set_params(graph=standardized_builder(schema.n_rows) if graph is None else resolve_graph(graph))
         else:
             label, reducer = _method_label(part), _unfitted(part)
         if label in reducers:

@@ -231,9 +231,16 @@ class MapMethod:
                 f"{self.label} supports the dissimilarities {', '.join(known)}, not {name}: choose one of these, or the map mds."
             )
 
-    def make_reducer(self, schema: Schema, dissimilarity: str, max_rows: int | None = None) -> Reducer:
-        """Return the unfitted map for a table, with the settings of a study; `max_rows` as in `fit_map`."""
-        return make_reducer(self.entry, schema, self.variant.name, dissimilarity, max_rows)
+    def make_reducer(self, schema: Schema, dissimilarity: str, max_rows: int | None = None, **settings: Any) -> Reducer:
+        """Return the unfitted map for a table, with the settings of a study; `max_rows` as in `fit_map`.
+
+        Parameters of the map among `settings` replace those of a study, other settings and None are ignored.
+        """
+        reducer = make_reducer(self.entry, schema, self.variant.name, dissimilarity, max_rows)
+        known = reducer.get_params(deep=False)
+        return reducer.set_params(
+            **{name: value for name, value in settings.items() if name in known and value is not None}
+        )
 
 
 def list_map_methods() -> list[MapMethod]:
