@@ -142,7 +142,7 @@ class Ranking:
 
     @property
     def _score_label(self) -> str:
-        return f"{self.label}, {self.unit}" if self.unit else self.label
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
     def _heading(self) -> str:
         n = len(self.columns)
@@ -245,10 +245,10 @@ def rank(
     >>> tamiz.rank(iris.data, iris.target, "fisher-score", n_features=2)
     Ranking of 4 columns by Fisher score: 2 kept
     column              score  kept
-    petal length (cm)   16.06   yes
-    petal width (cm)    13.06   yes
-    sepal length (cm)   1.623    no
-    sepal width (cm)   0.6688    no
+    petal length (cm)  0.9414   yes
+    petal width (cm)   0.9289   yes
+    sepal length (cm)  0.6187    no
+    sepal width (cm)   0.4008    no
     """
     if n_bootstrap is not None:
         check_integer("n_bootstrap", n_bootstrap, low=2)

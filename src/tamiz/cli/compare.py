@@ -114,6 +114,9 @@ def compare(
             random_state=seed,
         )
     if picture is not None:
+        import matplotlib as mpl
+
+        mpl.use("agg")
         with atomic_path(picture) as temporary:
             found.plot().savefig(temporary, dpi=150, format=picture.suffix.lstrip(".").lower())
         messenger.write_line(f"Written: {picture}")
@@ -132,15 +135,10 @@ def compare(
 
 
 def _check_picture(picture: Path | None) -> None:
-    if picture is None:
-        return
     if picture == STDOUT:
         raise click.UsageError("--plot needs the name of a file.")
-    ending = picture.suffix.lstrip(".").lower()
-    if ending not in _PICTURES:
+    ending = "" if picture is None else picture.suffix.lstrip(".").lower()
+    if picture is not None and ending not in _PICTURES:
         raise click.UsageError(
             f"{picture.name}: the extension of a picture must be one of {', '.join(_PICTURES)}{suggestion(ending, _PICTURES)}."
         )
-    import matplotlib as mpl
-
-    mpl.use("agg")

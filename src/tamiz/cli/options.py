@@ -234,12 +234,21 @@ class TableOptions:
         return open_table(self.table, self.target, **self._settings, weights=self.weights, groups=group, time=time)
 
     def open_all_rows(self, messenger: Messenger) -> Table:
-        """Do the same without a target, so that the rows where it is missing are kept; its column is one of the table."""
+        """Do the same without the column of the target, so that the rows where it is missing are kept."""
+        from tamiz.exceptions import DataError
         from tamiz.table.factory import open_without_target
+        from tamiz.table.views import select_columns
 
         print_read_plan(messenger, self.table, None, **self._settings)
-        known = () if self.target is None else (self.target,)
-        return open_without_target(self.table, known, **self._settings, weights=self.weights)
+        target = self.target
+        known = () if target is None else (target,)
+        opened = open_without_target(self.table, known, **self._settings, weights=self.weights)
+        names = opened.schema.names
+        if target is None:
+            return opened
+        if target not in names:
+            raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
+        return select_columns(opened, [j for j, name in enumerate(names) if name != target], "it is the target")
 
     @property
     def _settings(self) -> dict[str, Any]:

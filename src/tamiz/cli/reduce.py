@@ -38,14 +38,13 @@ from tamiz.cli.row_output import (
     write_rows,
 )
 from tamiz.cli.terminal import Messenger, show_json
-from tamiz.runtime.registry import Entry, suggestion
+from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz._study.map_descriptions.description import MapDescription
     from tamiz.graphs.named_builders import NamedBuilder
     from tamiz.reduction.named_maps import MapMethod
     from tamiz.reduction.table_embedding import TableEmbedding
-    from tamiz.table.base import Table
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
 # The table itself is the matrix of distances.
@@ -162,7 +161,8 @@ def reduce(
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         # Warnings about features do not apply to a matrix of distances.
         with capture_warnings() if metric == _PRECOMPUTED else nullcontext():
-            opened = _open_rows(messenger, table_options, needs_classes=builder is not None and builder.needs_classes)
+            by_class = builder is not None and builder.needs_classes
+            opened = table_options.open(messenger) if by_class else table_options.open_all_rows(messenger)
         settings = {"random_state": seed, "missing": missing, "categories": categories}
         reducer = named.make_reducer(opened.schema, metric or _DEFAULT_DISSIMILARITY, map_rows, **settings)
         if n_components is None:
@@ -215,23 +215,6 @@ def _check_settings(map_method: MapMethod, settings: dict[str, str | None]) -> N
             raise click.UsageError(f"{map_method.label} has no option --{name}; leave it out.")
     if dissimilarity is not None:
         check_dissimilarity(map_method, dissimilarity)
-
-
-def _open_rows(messenger: Messenger, table_options: TableOptions, *, needs_classes: bool) -> Table:
-    """Return all rows of the table. Rows without a target are dropped only where the graph needs their classes."""
-    from tamiz.exceptions import DataError
-    from tamiz.table.views import select_columns
-
-    if needs_classes:
-        return table_options.open(messenger)
-    target = table_options.target
-    opened = table_options.open_all_rows(messenger)
-    if target is None:
-        return opened
-    names = opened.schema.names
-    if target not in names:
-        raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
-    return select_columns(opened, [j for j, name in enumerate(names) if name != target], "it is the target")
 
 
 def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapDescription) -> dict[str, Any]:

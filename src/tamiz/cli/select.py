@@ -164,10 +164,10 @@ def select(
 
 
 def _fit_selector(messenger: Messenger, selector: Any, table: Any, *, announce: bool) -> bool:
-    """Fit the selector, after its plan with `announce`; return True where Ctrl-C ended a search after a subset was found."""
+    """Fit the selector, with `announce` after its plan if it is long; return True where Ctrl-C ended a search with a subset."""
     try:
-        if announce:
-            _announce_repetitions(messenger, selector.plan(table))
+        if announce and (plan := selector.plan(table)).estimated_seconds > _LONG_SECONDS:
+            messenger.write_note(str(plan))
         selector.fit(table)
     except KeyboardInterrupt:
         if "support_" not in vars(selector):
@@ -175,12 +175,6 @@ def _fit_selector(messenger: Messenger, selector: Any, table: Any, *, announce: 
             raise
         return True
     return False
-
-
-def _announce_repetitions(messenger: Messenger, plan: RepetitionPlan) -> None:
-    """Write the plan of a selection with error control if it is long."""
-    if plan.estimated_seconds > _LONG_SECONDS:
-        messenger.write_note(str(plan))
 
 
 def _announce_assessment(messenger: Messenger, table: Any, semi_synthetic: int, seconds: float) -> None:

@@ -123,31 +123,16 @@ class MapComparison:
         return list(self.maps)[int(np.nanargmax(signed))]
 
     @property
-    def most_similar(self) -> tuple[str, str]:
-        """The labels of the two maps of the most similar shapes, by their Procrustes distance.
-
-        Raises
-        ------
-        ValueError
-            When there is only one map.
-        """
-        if len(self.maps) < 2:
-            raise ValueError("most_similar needs at least two maps, and there is one.")
-        first, second = np.triu_indices(len(self.maps), 1)
-        distances = self.procrustes_distances[first, second]
-        at = int(np.argmin(np.where(np.isnan(distances), np.inf, distances)))
-        labels = list(self.maps)
-        return labels[first[at]], labels[second[at]]
-
-    @property
     def sentence(self) -> str:
-        """A sentence on the two maps of the most similar shapes; empty for one map."""
+        """A sentence on the two maps of the most similar shapes, by their Procrustes distance; empty for one map."""
         if len(self.maps) < 2:
             return ""
-        labels, pair = list(self.maps), self.most_similar
-        distance = self.procrustes_distances[labels.index(pair[0]), labels.index(pair[1])]
+        labels, pairs = list(self.maps), np.triu_indices(len(self.maps), 1)
+        distances = np.nan_to_num(self.procrustes_distances[pairs], nan=np.inf)
+        at = int(np.argmin(distances))
+        first, second = (labels[ends[at]] for ends in pairs)
         return (
-            f"The most similar shapes are those of {pair[0]} and {pair[1]}: Procrustes distance m² = {distance:.3g}, from 0 for "
+            f"The most similar shapes are those of {first} and {second}: Procrustes distance m² = {distances[at]:.3g}, from 0 for "
             "equal shapes to 1."
         )
 
@@ -427,6 +412,8 @@ def _study_reducers(
     graph: GraphBuilder | str | None,
 ) -> dict[str, Reducer]:
     """Return the unfitted maps by label: those named with the settings of a study, and clones of the others."""
+    if not maps:
+        raise ValueError("maps is empty; pass at least one name, such as 'pca'.")
     reducers: dict[str, Reducer] = {}
     for part in maps:
         if isinstance(part, str):
