@@ -248,7 +248,8 @@ def test_compare_samples_rows_and_leaves_out_rows_without_a_target_with_notes():
         ({"maps": ["classical-mds"], "dissimilarity": "gowr"}, "supports the dissimilarities"),
         ({"maps": ["umap"], "graph": "radius"}, "radius needs a number after a colon, such as radius:0.8"),
         ({"map_rows": 2}, "map_rows must be"),
-        ({"maps": []}, "maps is empty; pass at least one name"),
+        ({"maps": []}, r"maps must be a list of at least one map, such as .*, got \[\]"),
+        ({"maps": "pca"}, "got 'pca'"),
     ],
 )
 def test_compare_refuses_what_cannot_be_used(arguments, sentence):

@@ -412,8 +412,8 @@ def _study_reducers(
     graph: GraphBuilder | str | None,
 ) -> dict[str, Reducer]:
     """Return the unfitted maps by label: those named with the settings of a study, and clones of the others."""
-    if not maps:
-        raise ValueError("maps is empty; pass at least one name, such as 'pca'.")
+    if isinstance(maps, str) or not maps:
+        raise ValueError(f"maps must be a list of at least one map, such as ['pca', 'umap'], got {maps!r}.")
     reducers: dict[str, Reducer] = {}
     for part in maps:
         if isinstance(part, str):
