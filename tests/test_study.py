@@ -18,7 +18,6 @@ from tamiz import RankSelector, SubsetSelector, open_table, selection_report
 from tamiz._study import models
 from tamiz._study.map_descriptions.description import Gallery
 from tamiz._study.map_descriptions.methods import describe_reducer
-from tamiz._study.map_settings import make_reducer
 from tamiz.criteria import (
     CFS,
     MDL,
@@ -35,6 +34,7 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations, cluster_rules
 from tamiz.reduction import registry as reducers
+from tamiz.reduction.named_maps import make_reducer
 from tamiz.report import Result
 from tamiz.report.columns import ranking_notes
 from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
@@ -888,8 +888,8 @@ def test_an_object_that_is_no_graph_is_refused(table):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
-    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 250)
-    monkeypatch.setattr("tamiz._study.sampling.MAX_POINTS", 100)
+    monkeypatch.setattr("tamiz.graphs.row_graph._MAX_GRAPH_ROWS", 250)
+    monkeypatch.setattr("tamiz._study.study.MAX_SHOWN_ROWS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -918,7 +918,7 @@ def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
 def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
     # A row has three numbers, and indicators of 2 and of 40 levels.
     long_table["place"] = np.random.default_rng(1).choice([f"p{k}" for k in range(40)], 600)
-    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_VALUES", 45 * 200)
+    monkeypatch.setattr("tamiz.graphs.row_graph._MAX_GRAPH_VALUES", 45 * 200)
     result = study(long_table, kinds={"place": "categorical"}, maps=["pca", "laplacian-eigenmaps"]).to_dict()
     assert result["graph"]["n_rows"] == 200
     assert any(
@@ -927,13 +927,13 @@ def test_of_rows_of_many_levels_fewer_are_joined(long_table, monkeypatch):
         for told in sentences(result)
     )
     # Never fewer than the maps draw.
-    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_VALUES", 45)
+    monkeypatch.setattr("tamiz.graphs.row_graph._MAX_GRAPH_VALUES", 45)
     assert study(long_table, kinds={"place": "categorical"}, maps=["pca"]).to_dict()["graph"]["n_rows"] == 100
 
 
 def test_scores_and_places_on_a_sample_are_those_of_a_table_of_its_rows(long_table, monkeypatch):
     drawn = []
-    from tamiz._study import graph
+    from tamiz.graphs import row_graph as graph
 
     sample = graph.sample_including
     monkeypatch.setattr(graph, "sample_including", lambda *a: drawn.append(sample(*a)) or drawn[-1])

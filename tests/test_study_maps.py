@@ -12,8 +12,6 @@ from tests.sentences import sentences
 
 import tamiz
 from tamiz import open_table
-from tamiz._study.map_settings import make_reducer, map_variants, max_fitted_rows
-from tamiz._study.maps import list_map_methods
 from tamiz._study.quality import chance_trustworthiness
 from tamiz.cli.study import study as study_command
 from tamiz.exceptions import DataError
@@ -30,6 +28,7 @@ from tamiz.reduction import (
     LocallyLinearEmbedding,
     registry,
 )
+from tamiz.reduction.named_maps import list_map_methods, make_reducer, map_variants, max_fitted_rows
 from tamiz.table.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
@@ -65,7 +64,7 @@ def found(table):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where 100 are drawn, with gaps and categories."""
-    monkeypatch.setattr("tamiz._study.sampling.MAX_POINTS", 100)
+    monkeypatch.setattr("tamiz._study.study.MAX_SHOWN_ROWS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]
@@ -77,10 +76,10 @@ def long_table(monkeypatch):
 @pytest.fixture
 def sampled(monkeypatch):
     """The rows that maps are fitted on, in the order in which they are shown."""
-    from tamiz._study import maps
+    from tamiz.reduction import table_embedding
 
-    draw, drawn = maps.sample_including, []
-    monkeypatch.setattr(maps, "sample_including", lambda *a: drawn.append(draw(*a)) or drawn[-1])
+    draw, drawn = table_embedding.sample_including, []
+    monkeypatch.setattr(table_embedding, "sample_including", lambda *a: drawn.append(draw(*a)) or drawn[-1])
     return drawn
 
 

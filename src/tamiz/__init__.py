@@ -13,6 +13,8 @@ registry = Registry(
     SizeSearchCV      selection.size_search:SizeSearchCV            selector   Number of columns chosen by cross-validation
     RedundancyFilter  selection.redundancy_filter:RedundancyFilter  selector   Columns that are not determined by other columns
     load              storage.file:load                             function   Model, graph or selection read from a file
+    rank              assessment.column_ranking:rank                function   Ranking of the columns one by one
+    compare           comparison.maps:compare                       function   Comparison of several maps of the rows
     open_table        table:open_table                              function   Table opened from a file, an array or a data frame
     register_onnx_converters  onnx_converters:register_onnx_converters  function  Converters to ONNX, registered with skl2onnx
     save              storage.file:save                             function   Model, graph or selection written to a file

@@ -151,29 +151,50 @@ def relevances_with_p_values() -> list[Entry]:
     return [entry for entry in criteria.of_kind("relevance") if entry.load().offers_p_values]
 
 
-def choose_relevance(requested: Relevance | str | None, schema: Schema, *, with_p_values: bool = False) -> Relevance:
-    """Return the relevance for a table: an object unchanged, a name with parameters that suit the table.
+def choose_relevance(
+    requested: Relevance | str | None,
+    schema: Schema,
+    *,
+    with_p_values: bool = False,
+    on_graph: bool = False,
+    missing: MissingRule = "distribute",
+) -> Relevance:
+    """Return the relevance for a table: an object unchanged, a name with `missing` and parameters that suit the table.
 
-    None is the first relevance that is defined on the table, with p-values if these are needed.
+    None is the first relevance that is defined on the table: with p-values, or without a graph of its own, where these are needed.
     """
-    if with_p_values and requested is None:
-        requested = relevances_with_p_values()[0].name
     relevance = resolve_relevance(requested)
-    if with_p_values and relevance is not None and not relevance.offers_p_values:
-        names = ", ".join(entry.attribute for entry in relevances_with_p_values())
-        raise ValueError(
-            f"fdr needs p-values, and {type(relevance).__name__} has none. Use a relevance that has p-values: {names}."
-        )
     if relevance is not None:
-        adapted = relevance.adapt_to(schema) if isinstance(requested, str) else relevance
-        if adapted is None:
-            relevance.check(schema)
-        return adapted or relevance
-    for entry in criteria.of_kind("relevance"):
-        default: Relevance | None = entry.load()().adapt_to(schema)
-        if default is not None:
-            return default
+        name = type(relevance).__name__
+        if with_p_values and not relevance.offers_p_values:
+            names = ", ".join(entry.attribute for entry in relevances_with_p_values())
+            raise ValueError(f"fdr needs p-values, and {name} has none. Use a relevance that has p-values: {names}.")
+        if on_graph and not _needs_graph(relevance):
+            raise ValueError(f"{name} uses no graph, or has its own: leave out graph.")
+        if not isinstance(requested, str):
+            return relevance
+    entries = relevances_with_p_values() if with_p_values else criteria.of_kind("relevance")
+    # One after the other: loading all takes half a second.
+    candidates = (entry.load()() for entry in entries) if relevance is None else iter([relevance])
+    tried = []
+    for candidate in candidates:
+        if on_graph and not _needs_graph(candidate):
+            continue
+        tried.append(candidate.with_missing(missing))
+        adapted: Relevance | None = tried[-1].adapt_to(schema)
+        if adapted is not None:
+            return adapted
+    if len(tried) == 1:
+        tried[0].check(schema)
+        return tried[0]
     raise DataError("No relevance is defined on this table.")
+
+
+def _needs_graph(relevance: Relevance) -> bool:
+    # Importing graphs takes a fifth of a second.
+    from tamiz.graphs.row_graph import needs_graph
+
+    return needs_graph(relevance)
 
 
 def choose_merit_and_search(

@@ -15,10 +15,9 @@ from click.testing import Result
 from tests.sentences import sentences
 
 from tamiz import RankSelector, SubsetSelector, load, open_table, save
-from tamiz._study import table_embedding
 from tamiz.criteria import CFS, InformationGain
 from tamiz.graphs import KNearest
-from tamiz.reduction import MDS, PCA
+from tamiz.reduction import MDS, PCA, table_embedding
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
 from tamiz.table import column_storage

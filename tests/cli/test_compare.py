@@ -116,6 +116,6 @@ def test_a_sample_is_noted_before_the_maps_are_fitted(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.comparison.compare_maps", interrupted)
+    monkeypatch.setattr("tamiz.comparison.maps.compare_maps", interrupted)
     done = tamiz("compare", iris, "--map-rows", 100)
     assert "note TZ502: 100 of the 150 rows are mapped and compared, drawn at random." in done.stderr

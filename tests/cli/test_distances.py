@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from tamiz import open_table, study
-from tamiz._study import maps
+from tamiz.reduction.named_maps import find_map_method
 
 from .test_reduce import shown
 
@@ -26,9 +26,7 @@ def test_a_matrix_of_distances_is_mapped_as_in_python(
     path = write(pd.DataFrame(DISTANCES, CITIES, CITIES).to_csv(index=named, index_label="city"))
     done = tamiz("reduce", path, "--method", method, "--dissimilarity", "precomputed", "--seed", 3)
     found = shown(done)
-    reducer = (
-        maps.find_map_method(method).make_request(open_table(DISTANCES).schema, "precomputed", explicit=True).reducer
-    )
+    reducer = find_map_method(method).make_reducer(open_table(DISTANCES).schema, "precomputed")
     if "random_state" in reducer.get_params(deep=False):
         reducer.set_params(random_state=3)
     expected = reducer.fit(DISTANCES).embedding_

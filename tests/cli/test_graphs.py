@@ -212,7 +212,7 @@ def test_equal_rows_are_an_error_if_a_graph_is_requested_and_a_note_otherwise(
 def test_scores_of_a_long_table_read_the_rows_that_its_graph_joins(
     tamiz: Callable[..., Result], folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 2100)
+    monkeypatch.setattr("tamiz.graphs.row_graph._MAX_GRAPH_ROWS", 2100)
     columns = np.random.default_rng(0).normal(size=(2500, 3))
     pd.DataFrame(columns, columns=["a", "b", "c"]).to_csv(folder / "long.csv", index=False)
     done = tamiz(*command, "long.csv", "-r", "laplacian-score")
@@ -223,8 +223,8 @@ def test_scores_of_a_long_table_read_the_rows_that_its_graph_joins(
 def test_a_requested_graph_of_many_rows_is_announced_with_its_time(
     tamiz: Callable[..., Result], iris: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamiz._study.graph._SECONDS_PER_PAIR", 0.01)
-    monkeypatch.setattr("tamiz._study.graph._SECONDS_PER_ROW", 1.0)
+    monkeypatch.setattr("tamiz.graphs.row_graph._SECONDS_PER_PAIR", 0.01)
+    monkeypatch.setattr("tamiz.graphs.row_graph._SECONDS_PER_ROW", 1.0)
     assert "joins all" not in tamiz("rank", iris, "-r", "laplacian-score").stderr
     done = tamiz("rank", iris, "-r", "laplacian-score", "--graph", "knn:5")
     assert (

@@ -9,13 +9,15 @@ import pytest
 from click.testing import Result
 from sklearn.datasets import load_iris
 
-from tamiz import RankSelector
-from tamiz._study.read_plan import make_read_plan
+from tamiz import RankSelector, open_table
+from tamiz import rank as rank_columns
 from tamiz.cli.rank import rank
 from tamiz.criteria import FisherScore, GainRatio, InformationGain
+from tamiz.criteria.base import columns_per_pass
 from tamiz.statistics.multiple_testing import CORRECTIONS
 from tamiz.table import column_storage
 from tamiz.table.encoded_table import OpenOptions
+from tamiz.table.preview import make_read_plan
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]
 
@@ -152,7 +154,9 @@ def test_an_error_of_a_score_is_not_taken_for_a_plan_without_passes(tamiz, write
     monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", 0.0)
     monkeypatch.setattr(FisherScore, "_statistics", broken)
     with pytest.raises(TypeError, match="a mistake"):
-        make_read_plan(many_rows(write), OpenOptions("y"), None, lambda schema: [FisherScore()])
+        make_read_plan(
+            many_rows(write), OpenOptions("y"), None, lambda schema: columns_per_pass([FisherScore()], schema)
+        )
 
 
 def test_no_plan_is_printed_for_a_table_that_fits_in_memory(tamiz, write):
@@ -259,3 +263,11 @@ def test_a_ranking_at_chance_level_names_a_command_with_the_correction(
     rows = "".join(f"v{rng.integers(20)},{k % 3},{'ab'[k % 2]}\n" for k in range(60))
     done = tamiz("rank", write(f"level,x,y\n{rows}"), "-t", "y", "-r", "information-gain", "--top", 1)
     assert "(tamiz select --merit mim --correction chance)." in done.stderr
+
+
+def test_the_command_prints_what_the_function_returns(tamiz: Callable[..., Result], iris: Path) -> None:
+    shown = tamiz("rank", iris, "-t", "species", "--fdr", 0.01, "--top", 3, "--stability", 10, "--json").stdout
+    found = rank_columns(open_table(iris, "species"), fdr=0.01, n_features=3, n_bootstrap=10).to_dict()
+    kept = [{name: one[name] for name in one if name != "kept"} for one in found["columns"] if one["kept"]]
+    assert len(kept) == 3
+    assert json.loads(shown) == {"table": "iris.csv", "target": "species", **found, "columns": kept}

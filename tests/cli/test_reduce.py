@@ -15,11 +15,11 @@ from click.testing import Result
 from tests.sentences import sentences
 
 from tamiz import load, open_table
-from tamiz._study import graph, table_embedding
-from tamiz._study.sampling import sample_including
 from tamiz.cli import files
 from tamiz.graphs import Binary, KNearest
-from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps
+from tamiz.graphs import row_graph as graph
+from tamiz.reduction import MDS, PCA, ClassicalMDS, LaplacianEigenmaps, table_embedding
+from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import capture_warnings
 
 from .test_bad_input import DATA
@@ -204,7 +204,7 @@ def test_a_column_without_a_value_in_the_sample_is_no_trouble(
 ) -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(200, 2)).round(5), columns=["a", "b"]).assign(rare=None)
-    drawn = sample_including(np.arange(0), 200, 30, np.random.default_rng(0))
+    drawn = sample_rows(200, 30, np.random.default_rng(0))
     table.loc[np.setdiff1d(np.arange(200), drawn)[0], "rare"] = 7.0
     path = write(table.to_csv(index=False))
     done = tamiz("reduce", path, "--method", "mds", "--map-rows", 30)

@@ -1,16 +1,20 @@
 """Comparison of maps: the measures of single fits, one search, costs, distances between maps, and refusals."""
 
 import json
+from html import unescape
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 from sklearn import decomposition
 from sklearn.datasets import load_iris
 
+import tamiz
 from tamiz.comparison import compare_maps, procrustes
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.graphs import KNearest
+from tamiz.graphs import Binary, KNearest
 from tamiz.metrics import quality
 from tamiz.reduction import MDS, PCA, TSNE, LaplacianEigenmaps
 from tamiz.runtime import parallel
@@ -59,7 +63,7 @@ def test_the_table_marks_the_best_value_of_every_measure_and_has_the_costs(compa
     values = [one.quality["kruskal_stress"].value for one in compared.maps.values()]
     marked = [cell.endswith("*") for cell in stress.split()[1:]]
     assert marked == [value == min(values) for value in values]
-    assert [line.split()[0] for line in lines[-2:]] == ["seconds", "memory"]
+    assert [line.split()[0] for line in lines[-3:]] == ["seconds", "memory", "The"]
     assert "<td>label_accuracy</td>" in compared._repr_html_()
 
 
@@ -169,3 +173,85 @@ def test_a_map_without_extent_is_named():
 def test_a_bad_value_is_an_error_of_one_sentence(reducers, error, sentence):
     with pytest.raises(error, match=sentence):
         compare_maps(X, reducers)
+
+
+@pytest.fixture(scope="module")
+def by_table():
+    table, y = load_iris(return_X_y=True, as_frame=True)
+    return tamiz.compare(table, y.map(str).rename("species"), ["pca", "laplacian-eigenmaps"], random_state=3)
+
+
+def test_compare_has_the_settings_of_a_study_and_the_measures_of_compare_maps(by_table):
+    table, y = load_iris(return_X_y=True, as_frame=True)
+    graph = KNearest(15, weight=Binary(), metric="seuclidean")
+    maps = {
+        "PCA": PCA(2, standardize=True),
+        "Laplacian eigenmaps": LaplacianEigenmaps(2, graph=graph, disconnected="connect"),
+    }
+    expected = compare_maps(table, maps, y.map(str), metric="seuclidean", random_state=3)
+    for label in maps:
+        np.testing.assert_allclose(by_table[label].embedding, expected[label].embedding)
+        for measure in expected[label].quality.measures:
+            assert by_table[label].quality[measure.name].value == pytest.approx(measure.value)
+
+
+def test_the_frame_has_a_column_for_each_map_in_every_library(by_table):
+    frame = by_table.to_frame("pandas").set_index("measure")
+    assert frame.columns.tolist() == ["PCA", "Laplacian eigenmaps"]
+    assert frame.loc["trustworthiness", "PCA"] == by_table["PCA"].quality["trustworthiness"].value
+    assert frame.index[-2:].tolist() == ["seconds", "megabytes"]
+    assert by_table.to_frame("polars")["PCA"].to_list() == by_table.to_frame("pyarrow")["PCA"].to_pylist()
+
+
+def test_the_sentence_names_the_pair_of_maps_of_the_smallest_procrustes_distance(compared):
+    distances = compared.procrustes_distances
+    pairs = {(i, j): distances[i, j] for i in range(3) for j in range(i)}
+    i, j = min(pairs, key=pairs.__getitem__)
+    labels = list(compared.maps)
+    assert f"are those of {labels[j]} and {labels[i]}: Procrustes distance m² = {pairs[i, j]:.3g}," in compared.sentence
+
+
+def test_a_notebook_shows_the_maps_coloured_by_the_target(by_table):
+    html = by_table._repr_html_()
+    svg = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
+    texts = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"PCA", "Laplacian eigenmaps", "species", "0", "1", "2"} <= set(texts)
+    assert by_table.sentence in unescape(html)
+    assert pyplot.get_fignums() == []
+
+
+def test_many_points_are_pixels_in_a_notebook():
+    rows = np.random.default_rng(0).normal(size=(3000, 3))
+    found = compare_maps(rows, [PCA(2)], sample=200)
+    assert "<image" in found._repr_html_()
+    assert len(found._repr_html_()) < 150_000
+    assert found.sentence == ""
+
+
+@pytest.mark.filterwarnings("ignore:TZ502", "ignore:TZ206")
+def test_compare_samples_rows_and_leaves_out_rows_without_a_target_with_notes():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=130)
+    y[:10] = np.nan
+    found = tamiz.compare(rng.normal(size=(130, 3)), y, ["pca"], map_rows=50)
+    assert found["PCA"].quality.n_samples == 50
+    assert "label_accuracy" not in found.to_frame("pandas")["measure"].tolist()
+    assert [one.code for one in found.warnings] == ["TZ206", "TZ502"]
+    assert found.warnings[1] == "50 of the 120 rows are mapped and compared, drawn at random."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"maps": ["pcb"]}, "'pcb' is no map .did you mean 'pca'"),
+        ({"maps": ["pca", PCA(3)]}, "maps lists PCA twice"),
+        ({"maps": ["classical-mds"], "dissimilarity": "gowr"}, "supports the dissimilarities"),
+        ({"maps": ["umap"], "graph": "radius"}, "radius needs a number after a colon, such as radius:0.8"),
+        ({"map_rows": 2}, "map_rows must be"),
+        ({"maps": []}, r"maps must be a list of at least one map, such as .*, got \[\]"),
+        ({"maps": "pca"}, "got 'pca'"),
+    ],
+)
+def test_compare_refuses_what_cannot_be_used(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        tamiz.compare(X, **arguments)

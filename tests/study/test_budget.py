@@ -13,10 +13,10 @@ from tamiz import open_table, study
 from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
 from tamiz._study.estimates import estimate_steps, expected_evaluations, search_seconds
-from tamiz._study.graph import graph_seconds, max_graph_rows
 from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
 from tamiz.criteria import CFS, JMI, MRMR, CrossValidated, LinearCoefficient
+from tamiz.graphs.row_graph import graph_seconds, max_graph_rows
 from tamiz.method_lookup import choose_merit_and_search
 from tamiz.runtime import progress
 from tamiz.search import BestFirst, Evaluations, Exhaustive, Forward, RandomSubsets
@@ -72,10 +72,10 @@ def test_requested_settings_are_estimated_for_all_rows():
 
 def test_samples_grow_with_the_seconds_up_to_all_rows():
     schema = schema_of(1_000_000, 40)
-    sizes = [max_graph_rows(schema, 100, Budget(seconds)) for seconds in (1.2, 12, 120, 1200, np.inf)]
+    sizes = [max_graph_rows(schema, 100, Budget(seconds).scale) for seconds in (1.2, 12, 120, 1200, np.inf)]
     assert sizes == sorted(sizes)
     assert sizes[1] == pytest.approx(10 * sizes[0], rel=1e-3)
-    assert (sizes[2], sizes[-1]) == (max_graph_rows(schema, 100, DEFAULT_BUDGET), 1_000_000)
+    assert (sizes[2], sizes[-1]) == (max_graph_rows(schema, 100, DEFAULT_BUDGET.scale), 1_000_000)
     assert graph_seconds(sizes[2], 40) <= 25
     # Ten million values are compared at most.
     assert [n_compared_rows(1000, 10**6, Budget(s)) for s in (60, 120, np.inf)] == [4004, 8008, 10_000]
@@ -123,7 +123,7 @@ def test_a_step_that_does_not_fit_in_memory_is_skipped(monkeypatch):
 
 
 def test_infinite_seconds_take_all_rows(monkeypatch):
-    monkeypatch.setattr("tamiz._study.graph._MAX_GRAPH_ROWS", 100)
+    monkeypatch.setattr("tamiz.graphs.row_graph._MAX_GRAPH_ROWS", 100)
     monkeypatch.setattr("tamiz._study.models._MAX_ROWS", 100)
     monkeypatch.setattr("tamiz._study.models._NARROW_ROWS", 100)
     monkeypatch.setattr("tamiz._study.models._MIN_ROWS", 100)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from tamiz._study.graph import build_row_graph, describe_graph
+from tamiz._study.graph import describe_graph
 from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, InverseClassSize, KNearest, Radius, SameClass, registry
+from tamiz.graphs.row_graph import build_row_graph
 from tamiz.report.records.codec import Named
 from tamiz.table.factory import open_table
 

@@ -12,11 +12,11 @@ from sklearn.datasets import load_digits, load_wine
 
 import tamiz
 from tamiz._study.map_descriptions.methods import describe_reducer
-from tamiz._study.map_settings import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import Graph, KNearest
 from tamiz.reduction import MDS, PCA, Autoencoder, Isomap, LandmarkMDS, StochasticMDS, registry
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.named_maps import MapVariant, make_reducer, map_variants, max_fitted_rows
 from tamiz.reduction.principal.parallel_analysis import compare_with_null
 from tamiz.runtime.registry import Entry
 from tamiz.table.factory import as_table

@@ -6,11 +6,11 @@ import pytest
 
 from tamiz import open_table
 from tamiz._study import mean_rank
-from tamiz._study.graph import RowGraph
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.base import RowRelevance
+from tamiz.graphs.row_graph import RowGraph
 from tamiz.report.records.codec import to_json
 from tamiz.runtime import parallel
 

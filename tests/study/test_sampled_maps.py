@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from tamiz import open_table, study
-from tamiz._study import maps
-from tamiz._study.maps import fit_map, resolve_maps
+from tamiz._study.maps import resolve_maps
 from tamiz.criteria import Variance
 from tamiz.exceptions import DataError
-from tamiz.reduction import MDS, PCA
+from tamiz.reduction import MDS, PCA, table_embedding
+from tamiz.reduction.table_embedding import fit_map
 from tamiz.runtime.user_warnings import capture_warnings
 
 
@@ -29,7 +29,7 @@ def test_excluded_columns_of_a_table_are_not_reported_again_for_its_sample():
 def test_of_a_map_of_very_many_rows_a_sample_is_embedded_at_the_same_places(monkeypatch):
     table = open_table(np.random.default_rng(0).normal(size=(500, 4)))
     whole = fit_map(PCA(2), table, np.arange(0, 500, 10), None, 0)
-    monkeypatch.setattr(maps, "_MAX_EMBEDDED_VALUES", 400)
+    monkeypatch.setattr(table_embedding, "_MAX_EMBEDDED_VALUES", 400)
     part = fit_map(PCA(2), table, np.arange(0, 500, 10), None, 0)
     assert (len(part.embedding), part.n_fitted, part.sampling_notes()) == (200, 500, [])
     shown = np.arange(0, 500, 10)

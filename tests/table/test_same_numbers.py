@@ -15,12 +15,12 @@ import pytest
 from sklearn.base import clone
 
 from tamiz import RankSelector, RedundancyFilter, SubsetSelector, criteria, open_table, selection_report
-from tamiz._study.graph import needs_graph
-from tamiz._study.table_embedding import embed_table
 from tamiz.criteria import MDL, InformationGain, MutualInformation
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import SameClass
+from tamiz.graphs.row_graph import needs_graph
 from tamiz.reduction import PCA, ClassicalMDS
+from tamiz.reduction.table_embedding import embed_table
 from tamiz.runtime.executors import open_executor
 from tamiz.search import BestFirst, Forward
 from tamiz.statistics.contingency import Coding, ContingencyTables

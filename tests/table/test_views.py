@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector, SubsetSelector, criteria, open_table
-from tamiz._study.graph import needs_graph
 from tamiz.criteria import CFS
 from tamiz.exceptions import TamizWarning
+from tamiz.graphs.row_graph import needs_graph
 from tamiz.search import BestFirst
 from tamiz.table import column_storage, views
 from tamiz.table.column_storage import RowSubsetColumn

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from sklearn.base import clone
 
 from tamiz._study.budget import Budget, StepEstimate
-from tamiz._study.graph import graph_seconds, max_graph_rows
 from tamiz._study.mean_rank import N_BOOTSTRAP, bootstrap_cost
 from tamiz._study.models import (
     COLUMN_PARAMETERS,
@@ -23,6 +22,7 @@ from tamiz._study.redundancy import max_compared_columns, n_compared_rows
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.linear_coefficient import LinearCoefficient
+from tamiz.graphs.row_graph import graph_seconds, max_graph_rows
 from tamiz.search.base import Search
 from tamiz.search.beam import Beam
 from tamiz.search.best_first import BestFirst
@@ -117,7 +117,7 @@ def estimate_steps(
     values, some = n * used, min(n * used, 4_000_000)
     compared = max_compared_columns(used, budget)
     n_compared = n_compared_rows(compared, n, budget)
-    joined, drawn = max_graph_rows(mapped, n_shown, budget) if sample_graph else n, min(n_shown, 2000)
+    joined, drawn = max_graph_rows(mapped, n_shown, budget.scale) if sample_graph else n, min(n_shown, 2000)
     resampled = bootstrap_cost(schema, budget)
     refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
     ranked_again = 1.9e-6 * resampled + 0.02 * used * bool(resampled) + 6.5e-9 * refitted

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, silhouette_score
 
-from tamiz._study.sampling import MAX_EXACT_POINTS, sample_including
+from tamiz._study.maps import MAX_EXACT_POINTS
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord
 from tamiz.report.records.maps import ColorColumn
+from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
@@ -50,7 +51,7 @@ def describe_clusters(table: Table, rows: RowNumbers, seed: int) -> ColorColumn 
         warn("TZ503", f"The maps are not coloured by cluster: {error}")
         return None
     n = len(points)
-    learned = sample_including(np.empty(0, dtype=np.intp), n, min(n, _MAX_ROWS), np.random.default_rng(seed))
+    learned = sample_rows(n, _MAX_ROWS, np.random.default_rng(seed))
     found = _best_clustering(points[learned], None if weight is None else weight[learned], seed)
     if found is None:
         return None

@@ -8,11 +8,11 @@ import numpy as np
 
 from tamiz._study.map_descriptions.description import Gallery
 from tamiz._study.map_descriptions.methods import describe_reducer
-from tamiz._study.maps import StudyMap
-from tamiz._study.sampling import MAX_EXACT_POINTS
+from tamiz._study.maps import MAX_EXACT_POINTS
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.clusters import find_clusters
 from tamiz.reduction.rules import MAX_COLUMNS, ClusterRule, describe_clusters, most_correlated_columns
+from tamiz.reduction.table_embedding import TableEmbedding
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import (
     AxisCorrelationsRecord,
@@ -42,12 +42,12 @@ _MAX_CLUSTERED_ROWS = 2_000
 _ROUNDING = 1e-12
 
 
-def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
+def describe_map(fitted: TableEmbedding, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
     """Return the record of a map for the report: its points, spectrum, loadings, correlations with the columns, and clusters.
 
     Parameters
     ----------
-    fitted : StudyMap
+    fitted : TableEmbedding
     name : Named
     shown_rows : ndarray of row numbers or None
         The points; None leaves them out.
@@ -87,7 +87,7 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
     )
 
 
-def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelationsRecord:
+def _axis_correlations(fitted: TableEmbedding, seed: int) -> AxisCorrelationsRecord:
     """Return the rank correlations of every column with the first axes, over the embedded rows or a sample of them."""
     by_columns = _MAX_RANKED_VALUES // max(len(fitted.table.schema.used), 1)
     most = min(_MAX_CORRELATED_ROWS, max(_MIN_CORRELATED_ROWS, by_columns))
@@ -106,7 +106,7 @@ def _axis_correlations(fitted: StudyMap, seed: int) -> AxisCorrelationsRecord:
     )
 
 
-def _sample_embedding(fitted: StudyMap, size: int, rng: np.random.Generator) -> tuple[RowNumbers | None, Floats]:
+def _sample_embedding(fitted: TableEmbedding, size: int, rng: np.random.Generator) -> tuple[RowNumbers | None, Floats]:
     """Return the embedded rows (None is all) with their coordinates, or a sample of at most `size` of them."""
     rows, embedding, n = fitted.rows, fitted.embedding, len(fitted.embedding)
     if n <= size:
@@ -116,7 +116,7 @@ def _sample_embedding(fitted: StudyMap, size: int, rng: np.random.Generator) -> 
 
 
 def _map_clusters(
-    fitted: StudyMap, explanation: AxisCorrelationsRecord, seed: int, *, comparable_axes: bool
+    fitted: TableEmbedding, explanation: AxisCorrelationsRecord, seed: int, *, comparable_axes: bool
 ) -> MapClustersRecord | None:
     """Return the visible clusters on the first two axes and their rules; None for a table without columns."""
     used = fitted.table.schema.used

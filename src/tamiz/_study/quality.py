@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._study.sampling import sample_evaluated_positions
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
@@ -18,6 +17,7 @@ from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
 from tamiz.runtime import parallel
+from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn, warn_user
 from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
@@ -29,6 +29,8 @@ T = TypeVar("T")
 _N_NEIGHBORS = 15
 # Neighbourhood sizes on a curve, and pairs of rows in a Shepard diagram.
 _MAX_SIZES = 60
+# Rows that the quality is evaluated on, at quadratic cost.
+_MAX_EVALUATED = 2000
 _MAX_PAIRS = 600
 # Rows whose distances to all later rows are computed at a time.
 _BLOCK_ROWS = 256
@@ -61,7 +63,7 @@ def describe_quality(
     """
     if len(rows) < _MIN_ROWS or not maps:
         return None
-    n_drawn, at = len(rows), sample_evaluated_positions(len(rows), seed)
+    n_drawn, at = len(rows), sample_rows(len(rows), _MAX_EVALUATED, np.random.default_rng(seed))
     rows, maps = rows[at], [(label, embedding[at]) for label, embedding in maps]
     if len(rows) < table.schema.n_rows:
         table = select_rows(table, rows)

@@ -11,7 +11,6 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from tamiz._study.graph import RowGraph, needs_graph
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.chance_information import find_chance_level_columns
@@ -19,6 +18,7 @@ from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.criteria.information_gain import InformationGain
+from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.report.records.columns import (
     ChanceLevelColumn,
     ColumnTestsRecord,

@@ -10,7 +10,6 @@ from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf
 from scipy.spatial.distance import squareform
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
-from tamiz._study.sampling import sample_including
 from tamiz.assessment.linear_dependences import find_linear_dependences
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -25,7 +24,7 @@ from tamiz.criteria.kind_associations import (
 from tamiz.exceptions import DataError
 from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
-from tamiz.runtime.random import make_rng
+from tamiz.runtime.random import make_rng, sample_rows
 from tamiz.runtime.user_warnings import warn
 from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
@@ -208,7 +207,7 @@ def compare_column_pairs(
     size = n_compared_rows(len(columns), n, budget)
     rows = select_columns(table, columns)
     if size < n:
-        rows = select_rows(rows, sample_including(np.arange(0), n, size, make_rng(0)))
+        rows = select_rows(rows, sample_rows(n, size, make_rng(0)))
     varied = [j for j in columns if j in rows.schema.used and not rows.schema.columns[j].constant]
     return rows, associate_columns(rows, sorted(varied, key=lambda j: names[j]))
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from tamiz._study.associations import describe_shown_distributions, describe_statistics
 from tamiz._study.budget import Budget, StepRunner
-from tamiz._study.graph import RowGraph, needs_graph
 from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
-from tamiz._study.maps import MapRequest, StudyMap, fit_map
+from tamiz._study.maps import MapRequest
 from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.model_descriptions import (
     describe_choice,
@@ -32,6 +31,8 @@ from tamiz.criteria import registry as criteria
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
+from tamiz.graphs.row_graph import RowGraph, needs_graph
+from tamiz.reduction.table_embedding import TableEmbedding, fit_map
 from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import (
     DistributionsRecord,
@@ -202,7 +203,7 @@ class StudyRun:
         self, map_requests: Sequence[MapRequest], max_rows: int | None
     ) -> tuple[tuple[MapRecord, ...], QualityRecord | None]:
         """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
-        drawn: list[tuple[StudyMap, MapRecord]] = []
+        drawn: list[tuple[TableEmbedding, MapRecord]] = []
         self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
         evaluated = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
         return tuple(described for _, described in drawn), evaluated
@@ -210,7 +211,7 @@ class StudyRun:
     def _fit_maps(
         self,
         map_requests: Sequence[MapRequest],
-        fitted_maps: list[tuple[StudyMap, MapRecord]],
+        fitted_maps: list[tuple[TableEmbedding, MapRecord]],
         max_rows: int | None,
     ) -> None:
         """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
@@ -229,7 +230,7 @@ class StudyRun:
             try:
                 builder = self.row_graph.builder if needs_graph(one.reducer) else None
                 seen = self.row_graph.with_map_columns(table)
-                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.budget, builder)
+                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.budget.scale, builder)
                 # All columns explain the map.
                 mapped = replace(mapped, table=table)
                 name = Named(id=one.id, label=one.label)
@@ -239,7 +240,7 @@ class StudyRun:
                     raise
                 warn("TZ503", f"{one.label} is left out: {error}")
 
-    def _evaluate_maps(self, fitted_maps: Sequence[tuple[StudyMap, MapRecord]]) -> QualityRecord | None:
+    def _evaluate_maps(self, fitted_maps: Sequence[tuple[TableEmbedding, MapRecord]]) -> QualityRecord | None:
         """Evaluate the first two axes of every map, which are the ones that the report shows."""
         maps = [
             (described.label, mapped.embedding_of(self.row_graph.row_positions(self.rows, mapped.table))[:, :2])

@@ -18,7 +18,7 @@ from tamiz import __version__
 from tamiz._study.budget import Budget, StepEstimate, StepRunner
 from tamiz._study.estimates import estimate_steps
 from tamiz._study.fold_design import FoldDesign, choose_fold_design
-from tamiz._study.graph import RowGraph, build_row_graph, describe_graph, needs_graph, restrict_to_map_columns
+from tamiz._study.graph import describe_graph
 from tamiz._study.leakage import exclude_leaks, leakage_warnings
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, choose_map_columns, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
@@ -26,7 +26,6 @@ from tamiz._study.models import column_options
 from tamiz._study.ranking import choose_ranking_criteria
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyRun
-from tamiz._study.sampling import sample_shown_rows
 from tamiz._study.table import describe_table
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
@@ -35,6 +34,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
+from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, RowGraph, build_row_graph, needs_graph, restrict_to_map_columns
 from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
@@ -44,7 +44,7 @@ from tamiz.report.records.columns import LeakageExclusion, TableRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import (
     capture_imputation_notes,
@@ -211,7 +211,7 @@ def study(
         method = choose_merit_and_search(asked_selector.merit, asked_selector.search, schema, missing)
         asked = asks_for_subset(asked_selector)
         searched = _can_search(method[0], schema, assess=assess, semi_synthetic=semi_synthetic)
-        rows = sample_shown_rows(schema.n_rows, most_drawn, rng)
+        rows = sample_rows(schema.n_rows, MAX_SHOWN_ROWS if most_drawn is None else most_drawn, rng)
         prepared = run.run_required(
             "table",
             lambda: _design_table(
@@ -468,7 +468,7 @@ def _build_graph(
         try:
             # The record of the graph describes its components, which most tables have several of.
             with mute_codes(["TZ401"]):
-                return build_row_graph(table, requested, shown_rows, rng, run.budget, columns=columns)
+                return build_row_graph(table, requested, shown_rows, rng, run.budget.scale, columns=columns)
         except (DataError, MemoryError) as error:
             if requested is not None or any(map(needs_graph, asked)):
                 raise

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._study.distance_table import distance_matrix_warnings
 from tamiz._study.leakage import find_leakage, leakage_warnings
 from tamiz.report.records.columns import (
     ClassWeight,
@@ -23,6 +22,7 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.table.base import Table
+from tamiz.table.distance_table import distance_matrix_warnings
 from tamiz.table.duplicate_detection import (
     Hashes,
     compute_fingerprints,

@@ -12,6 +12,7 @@ registry = Registry(
     stability              set_stability:stability                  function   Stability of sets of columns
     ranking_stability      rank_stability:ranking_stability         function   Stability of a ranking over samples of the rows
     RankingStability       ranking_report:RankingStability          record     Result of ranking_stability
+    Ranking                column_ranking:Ranking                   record     Result of tamiz.rank
     compare_columns        column_comparison:compare_columns        function   Effect of a selection on models
     ColumnComparison       column_comparison:ColumnComparison       record     Result of compare_columns
     run_noise_experiment   noise_experiment:run_noise_experiment    function   Noise experiment: scores as noise columns are added

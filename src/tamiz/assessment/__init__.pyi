@@ -4,6 +4,7 @@ from tamiz.assessment.column_comparison import ColumnComparison as ColumnCompari
 from tamiz.assessment.column_comparison import compare_columns as compare_columns
 from tamiz.assessment.column_importance import ConditionalImportance as ConditionalImportance
 from tamiz.assessment.column_importance import conditional_importance as conditional_importance
+from tamiz.assessment.column_ranking import Ranking as Ranking
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
 from tamiz.assessment.fold_designs import FoldDesignComparison as FoldDesignComparison
 from tamiz.assessment.fold_designs import compare_fold_designs as compare_fold_designs

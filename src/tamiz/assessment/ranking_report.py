@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.runtime.result_tables import align_columns, html_table
 from tamiz.statistics.base import Floats
 
 # Lines of the printed table.
@@ -146,20 +147,8 @@ class RankingStability:
     def __repr__(self) -> str:
         header = (*_HEADER[:-1], f"{_HEADER[-1]} {self.top}")
         lines = [header, *self._lines()]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
-        table = [
-            "  ".join(
-                [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
-            )
-            for line in lines
-        ]
-        return "\n".join([self._heading(), *table, *self._closing()])
+        return "\n".join([self._heading(), *align_columns(lines), *self._closing()])
 
     def _repr_html_(self) -> str:
-        header = "".join(f"<th>{escape(cell)}</th>" for cell in (*_HEADER[:-1], f"{_HEADER[-1]} {self.top}"))
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
         paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._closing())
-        return (
-            f"<table><caption>{escape(self._heading())}</caption><thead><tr>{header}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>{paragraphs}"
-        )
+        return html_table(self._heading(), self._lines(), (*_HEADER[:-1], f"{_HEADER[-1]} {self.top}")) + paragraphs

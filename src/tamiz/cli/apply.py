@@ -183,8 +183,8 @@ class _AppliedMap(_AppliedModel):
         self._coordinate_names: list[str] = reducer.get_feature_names_out().tolist()
 
     def output_rows(self, table: Table, kept: Sequence[str]) -> pa.Table:
-        from tamiz._study.table_embedding import transform_rows
         from tamiz.exceptions import DataError
+        from tamiz.reduction.table_embedding import transform_rows
 
         check_kept_columns(table, kept, self._coordinate_names)
         try:

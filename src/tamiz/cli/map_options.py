@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.options import Command, MethodParam
+from tamiz.cli.options import Command, MethodParam, apply_options
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import registry as reduction
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz._study.maps import MapMethod
+    from tamiz.reduction.named_maps import MapMethod
 
 
 map_methods = MethodParam(reduction, "map")
@@ -57,39 +57,36 @@ class MapName(click.ParamType):  # type: ignore[type-arg]  # not generic in clic
 
 def map_options(command: Command) -> Command:
     """Add `--reduce`, `--dissimilarity`, `--map-rows` and `--map-columns`."""
-    for decorate in reversed(
-        [
-            click.option(
-                "--reduce",
-                "maps",
-                type=MapName(),
-                metavar="NAME[:VARIANT]",
-                multiple=True,
-                help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
-                "default PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP.",
-            ),
-            click.option(
-                "--dissimilarity",
-                type=dissimilarities,
-                metavar="NAME",
-                default="seuclidean",
-                show_default=True,
-                help=f"Distances between rows, for MDS and for the quality of every map: {dissimilarities.names}.",
-            ),
-            map_rows_option,
-            click.option(
-                "--map-columns",
-                type=MapColumns(),
-                metavar="numeric|all|NAMES",
-                default="numeric",
-                show_default=True,
-                help="The columns that the graph and the maps use: numeric ones where there are three or more, all, or names "
-                "separated by commas. The others are colours.",
-            ),
-        ]
-    ):
-        command = decorate(command)
-    return command
+    options = [
+        click.option(
+            "--reduce",
+            "maps",
+            type=MapName(),
+            metavar="NAME[:VARIANT]",
+            multiple=True,
+            help=f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by "
+            "default PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP.",
+        ),
+        click.option(
+            "--dissimilarity",
+            type=dissimilarities,
+            metavar="NAME",
+            default="seuclidean",
+            show_default=True,
+            help=f"Distances between rows, for MDS and for the quality of every map: {dissimilarities.names}.",
+        ),
+        map_rows_option,
+        click.option(
+            "--map-columns",
+            type=MapColumns(),
+            metavar="numeric|all|NAMES",
+            default="numeric",
+            show_default=True,
+            help="The columns that the graph and the maps use: numeric ones where there are three or more, all, or names "
+            "separated by commas. The others are colours.",
+        ),
+    ]
+    return apply_options(command, options)
 
 
 def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] | None:
@@ -102,7 +99,7 @@ def resolve_map_names(names: tuple[str, ...], dissimilarity: str) -> list[str] |
 
 def find_map_option(name: str, option: str) -> MapMethod:
     """Return the map that an option names."""
-    from tamiz._study.maps import find_map_method
+    from tamiz.reduction.named_maps import find_map_method
 
     try:
         return find_map_method(name)
@@ -120,6 +117,6 @@ def check_dissimilarity(map_method: MapMethod, dissimilarity: str) -> None:
 
 def list_maps() -> list[tuple[Entry, str, str, str]]:
     """Return every map: the registry entry of its method, its kind, its name and its label."""
-    from tamiz._study.maps import list_map_methods
+    from tamiz.reduction.named_maps import list_map_methods
 
     return [(one.entry, "map", one.name, one.label) for one in list_map_methods()]

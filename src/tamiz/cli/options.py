@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,10 +20,10 @@ from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, su
 
 if TYPE_CHECKING:
     from tamiz.cli.terminal import Messenger
-    from tamiz.criteria.base import Relevance
     from tamiz.reduction.base import Reducer
     from tamiz.selection.selector import Selector
-    from tamiz.table.schema import Kind, Schema
+    from tamiz.table.base import Table
+    from tamiz.table.schema import Kind, Schema, WeightKind
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -41,7 +41,7 @@ def bundle_options(
             return command(*arguments, **{argument: kind(**own)}, **values)
 
         decorated: Any = with_bundle
-        return _apply_options(decorated, options)
+        return apply_options(decorated, options)
 
     return decorate
 
@@ -60,43 +60,36 @@ def assessment_options(default_text: str, folds_text: str) -> Callable[[Command]
 
     The texts describe the default and the folds of `--assess`.
     """
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(
-            [
-                click.option(
-                    "--assess/--no-assess",
-                    default=None,
-                    help=f"Estimate the score on new rows by nested cross-validation ({folds_text}), and test by permutation "
-                    f"whether the merit is higher than with shuffled targets.  [default: {default_text}]",
-                ),
-                click.option(
-                    "--semi-synthetic",
-                    type=click.IntRange(min=0),
-                    metavar="N",
-                    default=0,
-                    show_default=True,
-                    help="Beside that assessment, estimate the true and false positive rates of the selection on N targets, at "
-                    "least 2, that are computed from random columns of the table.",
-                ),
-                click.option(
-                    "--group",
-                    metavar="COLUMN",
-                    help="The column that contains the group of each row, such as a patient number. Rows of a group stay in one "
-                    "fold. The column is excluded from the features.",
-                ),
-                click.option(
-                    "--time",
-                    metavar="COLUMN",
-                    help="The column with the time of each row, a number or a date. Models are fitted on earlier rows and "
-                    "tested on later rows. The column is excluded from the features.",
-                ),
-            ]
-        ):
-            command = option(command)
-        return command
-
-    return decorate
+    options = [
+        click.option(
+            "--assess/--no-assess",
+            default=None,
+            help=f"Estimate the score on new rows by nested cross-validation ({folds_text}), and test by permutation "
+            f"whether the merit is higher than with shuffled targets.  [default: {default_text}]",
+        ),
+        click.option(
+            "--semi-synthetic",
+            type=click.IntRange(min=0),
+            metavar="N",
+            default=0,
+            show_default=True,
+            help="Beside that assessment, estimate the true and false positive rates of the selection on N targets, at "
+            "least 2, that are computed from random columns of the table.",
+        ),
+        click.option(
+            "--group",
+            metavar="COLUMN",
+            help="The column that contains the group of each row, such as a patient number. Rows of a group stay in one "
+            "fold. The column is excluded from the features.",
+        ),
+        click.option(
+            "--time",
+            metavar="COLUMN",
+            help="The column with the time of each row, a number or a date. Models are fitted on earlier rows and "
+            "tested on later rows. The column is excluded from the features.",
+        ),
+    ]
+    return lambda command: apply_options(command, options)
 
 
 def check_assessment(assess: bool | None, semi_synthetic: int, target: str | None, *, by_default: bool) -> None:
@@ -186,21 +179,80 @@ def print_read_plan(
     kinds: Mapping[str, Kind] | None,
     weight: str | None,
     memory: int | None,
-    choose_criteria: Callable[[Schema], Sequence[Relevance]] | None = None,
+    choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
     *,
     group: str | None = None,
     time: str | None = None,
     header: bool | None = None,
 ) -> None:
     """Print the read plan of a file that does not fit in memory."""
-    from tamiz._study.read_plan import make_read_plan
     from tamiz.table.encoded_table import OpenOptions
+    from tamiz.table.preview import make_read_plan
 
-    plan = make_read_plan(
-        table, OpenOptions(target, weight, kinds, group, time, header=header), memory, choose_criteria
-    )
+    plan = make_read_plan(table, OpenOptions(target, weight, kinds, group, time, header=header), memory, choose_passes)
     if plan is not None:
         messenger.write_line(str(plan))
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The table of a command and the options of its columns.
+
+    Attributes
+    ----------
+    table : Path
+    target : str or None
+    kinds : dict of str to Kind, or None
+    weight : str or None
+    weights : {"frequency", "sampling"} or None
+    memory : int or None
+    header : bool or None
+    """
+
+    table: Path
+    target: str | None
+    kinds: dict[str, Kind] | None
+    weight: str | None
+    weights: WeightKind | None
+    memory: int | None
+    header: bool | None
+
+    def open(
+        self,
+        messenger: Messenger,
+        *,
+        group: str | None = None,
+        time: str | None = None,
+        choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
+    ) -> Table:
+        """Print the read plan of a file that does not fit in memory, and open the table."""
+        from tamiz import open_table
+
+        print_read_plan(
+            messenger, self.table, self.target, **self._settings, choose_passes=choose_passes, group=group, time=time
+        )
+        return open_table(self.table, self.target, **self._settings, weights=self.weights, groups=group, time=time)
+
+    def open_all_rows(self, messenger: Messenger) -> Table:
+        """Do the same without the column of the target, so that the rows where it is missing are kept."""
+        from tamiz.exceptions import DataError
+        from tamiz.table.factory import open_without_target
+        from tamiz.table.views import select_columns
+
+        print_read_plan(messenger, self.table, None, **self._settings)
+        target = self.target
+        known = () if target is None else (target,)
+        opened = open_without_target(self.table, known, **self._settings, weights=self.weights)
+        names = opened.schema.names
+        if target is None:
+            return opened
+        if target not in names:
+            raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
+        return select_columns(opened, [j for j, name in enumerate(names) if name != target], "it is the target")
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"kinds": self.kinds, "weight": self.weight, "memory": self.memory, "header": self.header}
 
 
 _TABLE = click.argument("table", type=TableFile())
@@ -259,17 +311,29 @@ header_option = click.option(
 )
 
 
+_TABLE_OPTIONS = (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option)
+
+
 def table_options(command: Command) -> Command:
     """Add the table and the options of its columns."""
-    return _apply_options(command, (_TABLE, _TARGET, *_COLUMNS, header_option, _MISSING, memory_option))
+    return apply_options(command, _TABLE_OPTIONS)
+
+
+def bundled_table_options(command: Command) -> Command:
+    """Add the same options; the command receives all but `--missing` as `table_options`."""
+    bundled: Command = bundle_options("table_options", TableOptions, _TABLE_OPTIONS)(command)
+    return bundled
 
 
 def rows_options(command: Command) -> Command:
-    """Add the options of `table_options` except `--target` and `--missing`, which the command defines itself."""
-    return _apply_options(command, (_TABLE, *_COLUMNS, header_option, memory_option))
+    """Add these options except `--target` and `--missing`, which the command defines itself."""
+    options = (_TABLE, *_COLUMNS, header_option, memory_option)
+    bundled: Command = bundle_options("table_options", TableOptions, options)(command)
+    return bundled
 
 
-def _apply_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+def apply_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """Add options, the first one first in the help."""
     for decorate in reversed(options):
         command = decorate(command)
     return command
@@ -293,7 +357,7 @@ def worker_options(command: Command) -> Command:
             return command(*arguments, **values)
 
     decorated: Any = with_executor
-    return _apply_options(decorated, (_WORKERS, _SCHEDULER))
+    return apply_options(decorated, (_WORKERS, _SCHEDULER))
 
 
 seed_option = click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 
 from tamiz.cli.command import DataCommand
 from tamiz.cli.files import check_output_paths, check_table_output
-from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.graph_options import check_uses_graph, graph_options, make_graph_builder
 from tamiz.cli.map_options import (
     MapName,
     check_dissimilarity,
@@ -21,10 +20,10 @@ from tamiz.cli.map_options import (
     map_rows_option,
 )
 from tamiz.cli.options import (
+    TableOptions,
     jobs_option,
     json_flag,
     model_option,
-    print_read_plan,
     rows_options,
     seed_option,
     worker_options,
@@ -39,16 +38,13 @@ from tamiz.cli.row_output import (
     write_rows,
 )
 from tamiz.cli.terminal import Messenger, show_json
-from tamiz.runtime.registry import Entry, suggestion
+from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz._study.map_descriptions.description import MapDescription
-    from tamiz._study.maps import MapMethod
-    from tamiz._study.table_embedding import TableEmbedding
-    from tamiz.graphs.builder import GraphBuilder
-    from tamiz.reduction.base import Reducer
-    from tamiz.table.base import Table
-    from tamiz.table.schema import Kind, Schema, WeightKind
+    from tamiz.graphs.named_builders import NamedBuilder
+    from tamiz.reduction.named_maps import MapMethod
+    from tamiz.reduction.table_embedding import TableEmbedding
 
 _DEFAULT_DISSIMILARITY = "seuclidean"
 # The table itself is the matrix of distances.
@@ -57,55 +53,6 @@ _PRECOMPUTED = "precomputed"
 _DEFAULT_COMPONENTS = 2
 # Axes whose shares or eigenvalues the summary line contains.
 _MAX_AXES_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class MapOptions:
-    """The options of the map.
-
-    Attributes
-    ----------
-    method : str
-    n_components : int or None
-    dissimilarity : str or None
-    missing, categories : str or None
-    """
-
-    method: str
-    n_components: int | None
-    dissimilarity: str | None
-    missing: str | None
-    categories: str | None
-
-    def check(self, map_method: MapMethod) -> None:
-        """Raise a usage error for options that the method does not have."""
-        reducer = map_method.entry.load()
-        parameters = reducer().get_params(deep=False)
-        if self.dissimilarity == _PRECOMPUTED and _PRECOMPUTED not in reducer.dissimilarities:
-            raise click.UsageError(
-                f"{map_method.label} does not accept a matrix of distances; use --method mds or classical-mds."
-            )
-        for parameter in ("dissimilarity", "missing", "categories"):
-            if getattr(self, parameter) is not None and parameter not in parameters:
-                raise click.UsageError(f"{map_method.label} has no option --{parameter}; leave it out.")
-        if self.dissimilarity is not None:
-            check_dissimilarity(map_method, self.dissimilarity)
-
-    def make_reducer(self, map_method: MapMethod, schema: Schema, map_rows: int | None, seed: int) -> Reducer:
-        """Return the unfitted map for a table."""
-        reducer = map_method.make_reducer(schema, self.dissimilarity or _DEFAULT_DISSIMILARITY, map_rows)
-        defaults = reducer.get_params(deep=False)
-        requested = self.n_components
-        settings: dict[str, Any] = {
-            # Methods whose default is None choose the number of components from the table.
-            "n_components": min(_DEFAULT_COMPONENTS, defaults["n_components"] or _DEFAULT_COMPONENTS)
-            if requested is None
-            else requested,
-            "random_state": seed,
-            **({} if self.missing is None else {"missing": self.missing}),
-            **({} if self.categories is None else {"categories": self.categories}),
-        }
-        return reducer.set_params(**{name: value for name, value in settings.items() if name in defaults})
 
 
 @click.command(cls=DataCommand, short_help="Map the rows of a table to few coordinates.")
@@ -164,17 +111,11 @@ class MapOptions:
 @click.pass_obj
 def reduce(
     messenger: Messenger,
-    table: Path,
-    target: str | None,
-    kinds: dict[str, Kind] | None,
-    weight: str | None,
-    weights: WeightKind | None,
-    memory: int | None,
-    header: bool | None,
+    table_options: TableOptions,
     method: str,
     n_components: int | None,
     dissimilarity: Entry | None,
-    graph_choice: GraphChoice | None,
+    graph_choice: NamedBuilder | None,
     kernel_width: float | None,
     missing: str | None,
     categories: str | None,
@@ -199,39 +140,43 @@ def reduce(
     out-of-sample extension. In a pipe the output is tab separated, with all digits. --json prints a summary of the map
     instead of the coordinates.
     """
+    table, target = table_options.table, table_options.target
     check_table_output(output, "The coordinates")
     check_output_paths([output, model], table)
     named = find_map_option(method, "--method")
-    options = MapOptions(method, n_components, dissimilarity.name if dissimilarity else None, missing, categories)
-    options.check(named)
-    if weight is not None and options.dissimilarity == _PRECOMPUTED:
+    metric = None if dissimilarity is None else dissimilarity.name
+    _check_settings(named, {"dissimilarity": metric, "missing": missing, "categories": categories})
+    if table_options.weight is not None and metric == _PRECOMPUTED:
         raise click.UsageError("A matrix of distances has no row weights: leave out --weight.")
-    builder = _graph_builder(named, graph_choice, kernel_width, target)
+    builder = make_graph_builder(graph_choice, kernel_width, target)
+    if builder is not None:
+        check_uses_graph(named.label, named.entry)
     from tamiz import save
-    from tamiz._study.distance_table import distance_matrix_warnings
     from tamiz._study.map_descriptions.methods import describe_reducer
-    from tamiz._study.table_embedding import embed_table
+    from tamiz.reduction.table_embedding import embed_distances, embed_table
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
+    from tamiz.table.distance_table import distance_matrix_warnings, read_distance_table
 
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
-        print_read_plan(messenger, table, None, kinds, weight, memory, header=header)
         # Warnings about features do not apply to a matrix of distances.
-        with capture_warnings() if options.dissimilarity == _PRECOMPUTED else nullcontext():
-            opened = _open_rows(
-                table,
-                target,
-                kinds,
-                weight,
-                weights,
-                memory,
-                header,
-                needs_classes=builder is not None and builder.needs_classes,
-            )
-        reducer = options.make_reducer(named, opened.schema, map_rows, seed)
-        if options.dissimilarity == _PRECOMPUTED:
+        with capture_warnings() if metric == _PRECOMPUTED else nullcontext():
+            by_class = builder is not None and builder.needs_classes
+            opened = table_options.open(messenger) if by_class else table_options.open_all_rows(messenger)
+        settings = {"random_state": seed, "missing": missing, "categories": categories}
+        reducer = named.make_reducer(opened.schema, metric or _DEFAULT_DISSIMILARITY, map_rows, **settings)
+        if n_components is None:
+            # Methods whose default is None choose the number of components from the table.
+            own = reducer.get_params(deep=False)["n_components"]
+            n_components = min(_DEFAULT_COMPONENTS, own or _DEFAULT_COMPONENTS)
+        reducer.set_params(n_components=n_components)
+        if metric == _PRECOMPUTED:
             warn_user(opened.schema.notes)
-            mapped, kept = _embed_distances(reducer, opened, target, kept, map_rows, seed)
+            check_kept_columns(opened, kept, ())
+            distances = read_distance_table(opened, {*kept, *filter(None, [target])})
+            mapped = embed_distances(reducer, opened, distances.matrix, map_rows, seed)
+            # The column of row names first.
+            kept = (*filter(None, [distances.label_column]), *kept)
         else:
             warn_user([*opened.schema.dropped_row_notes, *opened.schema.notes, *distance_matrix_warnings(opened)])
             mapped = embed_table(reducer, opened, builder, map_rows, seed)
@@ -257,61 +202,19 @@ def reduce(
         messenger.write_line(sentence)
 
 
-def _graph_builder(
-    map_method: MapMethod, graph_choice: GraphChoice | None, kernel_width: float | None, target: str | None
-) -> GraphBuilder | None:
-    """Return the graph builder that the options specify, None without options; raise a usage error for a map without a graph."""
-    if graph_choice is None and kernel_width is None:
-        return None
-    from tamiz._study.graph import needs_graph
-
-    if not needs_graph(map_method.entry.load()()):
-        raise click.UsageError(f"{map_method.label} uses no graph: leave out --graph and --t.")
-    return make_graph_builder(graph_choice, kernel_width, target)
-
-
-def _open_rows(
-    table: Path,
-    target: str | None,
-    kinds: dict[str, Kind] | None,
-    weight: str | None,
-    weights: WeightKind | None,
-    memory: int | None,
-    header: bool | None,
-    *,
-    needs_classes: bool,
-) -> Table:
-    """Return all rows of the table. Rows without a target are dropped only where the graph needs their classes."""
-    from tamiz import open_table
-    from tamiz.exceptions import DataError
-    from tamiz.table.factory import open_without_target
-    from tamiz.table.views import select_columns
-
-    if needs_classes:
-        return open_table(table, target, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header)
-    required = () if target is None else (target,)
-    opened = open_without_target(
-        table, required, kinds=kinds, weight=weight, weights=weights, memory=memory, header=header
-    )
-    if target is None:
-        return opened
-    names = opened.schema.names
-    if target not in names:
-        raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
-    return select_columns(opened, [j for j, name in enumerate(names) if name != target], "it is the target")
-
-
-def _embed_distances(
-    reducer: Reducer, table: Table, target: str | None, kept: tuple[str, ...], max_rows: int | None, seed: int
-) -> tuple[TableEmbedding, tuple[str, ...]]:
-    """Return the map of a matrix of distances, and the columns to write beside it, with the column of row names first."""
-    from tamiz._study.distance_table import read_distance_table
-    from tamiz._study.table_embedding import embed_distances
-
-    check_kept_columns(table, kept, ())
-    distances = read_distance_table(table, {*kept, *(() if target is None else (target,))})
-    labels = () if distances.label_column is None else (distances.label_column,)
-    return embed_distances(reducer, distances.matrix, max_rows, seed), (*labels, *kept)
+def _check_settings(map_method: MapMethod, settings: dict[str, str | None]) -> None:
+    """Raise a usage error for options that the method does not have."""
+    reducer, dissimilarity = map_method.entry.load(), settings["dissimilarity"]
+    known = reducer().get_params(deep=False)
+    if dissimilarity == _PRECOMPUTED and _PRECOMPUTED not in reducer.dissimilarities:
+        raise click.UsageError(
+            f"{map_method.label} does not accept a matrix of distances; use --method mds or classical-mds."
+        )
+    for name, value in settings.items():
+        if value is not None and name not in known:
+            raise click.UsageError(f"{map_method.label} has no option --{name}; leave it out.")
+    if dissimilarity is not None:
+        check_dissimilarity(map_method, dissimilarity)
 
 
 def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapDescription) -> dict[str, Any]:

@@ -14,18 +14,17 @@ from tamiz.cli.files import check_output_paths, check_table_output, write_table
 from tamiz.cli.method_options import make_method, method_options
 from tamiz.cli.options import (
     FILE,
+    TableOptions,
     assessment_options,
+    bundled_table_options,
     check_assessment,
     dry_run_flag,
     jobs_option,
     json_flag,
     model_option,
-    print_read_plan,
     seed_option,
-    table_options,
     worker_options,
 )
-from tamiz.cli.rank import print_column_notes, set_graph
 from tamiz.cli.row_output import escape_option
 from tamiz.cli.search_options import SubsetSearch, search_options
 from tamiz.cli.select_methods import MethodChoice
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
     from tamiz.search.runner import SearchPlan
     from tamiz.selection.repetition_plan import RepetitionPlan
     from tamiz.selection.selector import Selector
-    from tamiz.table.schema import Kind, WeightKind
+    from tamiz.table.schema import Kind
 
 # A longer run of a selection with error control, and a longer assessment, are announced.
 _LONG_SECONDS = 60.0
 
 
 @click.command(cls=DataCommand, short_help="Select columns: the best subset, or by another method.")
-@table_options
+@bundled_table_options
 @method_options
 @search_options(
     "Stop the search, boruta or stability after S seconds with what is found by then; knockoffs and redundancy fail if "
@@ -69,14 +68,8 @@ _LONG_SECONDS = 60.0
 def select(
     context: click.Context,
     /,
-    table: Path,
-    target: str | None,
-    kinds: dict[str, Kind] | None,
-    weight: str | None,
-    weights: WeightKind | None,
+    table_options: TableOptions,
     missing: MissingRule,
-    memory: int | None,
-    header: bool | None,
     method_choice: MethodChoice,
     subset_search: SubsetSearch,
     assess: bool | None,
@@ -108,38 +101,31 @@ def select(
     others determine, and print the names of the selected columns, one per line. Ctrl-C prints the best subset so far of a
     search; the other methods have no result before they end.
     """
+    table, target = table_options.table, table_options.target
     check_table_output(output, "The selected columns")
     method = make_method(context, method_choice, subset_search, missing, seed)
     method.check(target)
     check_assessment(assess, semi_synthetic, target, by_default=False)
     check_output_paths([output, model, subset_search.journal], table)
-    from tamiz import open_table, save
-    from tamiz.criteria.graph_relevance import GraphRelevance
+    from tamiz import save
+    from tamiz.assessment.column_ranking import column_notes
+    from tamiz.criteria.base import Relevance
+    from tamiz.graphs.row_graph import with_default_graph
     from tamiz.runtime import parallel
     from tamiz.table import split_dates
 
     messenger: Messenger = context.obj
     subset_search.check_scoring(assess=bool(assess))
     with messenger.capture_messages(), parallel.thread_session(jobs):
-        print_read_plan(messenger, table, target, kinds, weight, memory, group=group, time=time, header=header)
-        opened = open_table(
-            table,
-            target,
-            kinds=kinds,
-            weight=weight,
-            weights=weights,
-            groups=group,
-            time=time,
-            memory=memory,
-            header=header,
-        )
-        opened = split_dates(opened)
+        opened = split_dates(table_options.open(messenger, group=group, time=time))
         selector = method.make_selector(opened.schema)
-        for part in selector.get_params(deep=False).values():
-            if isinstance(part, GraphRelevance):
-                opened = set_graph(part, opened, None, messenger)
+        for name, part in selector.get_params(deep=False).items():
+            if isinstance(part, Relevance):
+                part, opened = with_default_graph(part, opened)
+                selector.set_params(**{name: part})
         if dry_run:
-            print_column_notes(messenger, opened)
+            for note in column_notes(opened):
+                messenger.write_note(note)
             show_search_plan(selector.plan(opened), as_json=as_json)
             return
         started = clock.perf_counter()
@@ -150,7 +136,8 @@ def select(
         if assess and not interrupted:
             _announce_assessment(messenger, opened, semi_synthetic, clock.perf_counter() - started)
             report = _assess_selector(selector, opened, subset_search.scoring, seed, semi_synthetic)
-    print_column_notes(messenger, opened)
+    for note in column_notes(opened):
+        messenger.write_note(note)
     selected = [opened.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         n = selector.n_evaluations_
@@ -158,9 +145,9 @@ def select(
     elif assess and report is None:
         messenger.write_note("Interrupted after the columns were selected and before their score was assessed.")
     if output is not None:
-        roles = [name for name in (target, weight, group, time) if name is not None]
+        roles = [name for name in (target, table_options.weight, group, time) if name is not None]
         if selected or roles:
-            _write_selected_columns(table, selected, roles, kinds, header, output, escape=escape)
+            _write_selected_columns(table_options, selected, roles, output, escape=escape)
             messenger.write_line(f"Written: {output}")
         else:
             messenger.write_note(f"No column is selected and the table has no target, so {output} is not written.")
@@ -177,10 +164,10 @@ def select(
 
 
 def _fit_selector(messenger: Messenger, selector: Any, table: Any, *, announce: bool) -> bool:
-    """Fit the selector, after its plan with `announce`; return True where Ctrl-C ended a search after a subset was found."""
+    """Fit the selector, with `announce` after its plan if it is long; return True where Ctrl-C ended a search with a subset."""
     try:
-        if announce:
-            _announce_repetitions(messenger, selector.plan(table))
+        if announce and (plan := selector.plan(table)).estimated_seconds > _LONG_SECONDS:
+            messenger.write_note(str(plan))
         selector.fit(table)
     except KeyboardInterrupt:
         if "support_" not in vars(selector):
@@ -188,12 +175,6 @@ def _fit_selector(messenger: Messenger, selector: Any, table: Any, *, announce: 
             raise
         return True
     return False
-
-
-def _announce_repetitions(messenger: Messenger, plan: RepetitionPlan) -> None:
-    """Write the plan of a selection with error control if it is long."""
-    if plan.estimated_seconds > _LONG_SECONDS:
-        messenger.write_note(str(plan))
 
 
 def _announce_assessment(messenger: Messenger, table: Any, semi_synthetic: int, seconds: float) -> None:
@@ -222,24 +203,20 @@ def _assess_selector(
 
 
 def _write_selected_columns(
-    table: Path,
-    selected: list[str],
-    roles: list[str],
-    kinds: dict[str, Kind] | None,
-    header: bool | None,
-    output: Path,
-    *,
-    escape: bool,
+    table_options: TableOptions, selected: list[str], roles: list[str], output: Path, *, escape: bool
 ) -> None:
     """Write columns of the original table, with the rows where the target is missing."""
     from tamiz.runtime.user_warnings import capture_warnings
     from tamiz.table import split_dates
     from tamiz.table.factory import open_without_target
 
-    dates: dict[str, Kind] = {name: kind for name, kind in (kinds or {}).items() if kind == "date"}
+    kinds, header = table_options.kinds or {}, table_options.header
+    dates: dict[str, Kind] = {name: kind for name, kind in kinds.items() if kind == "date"}
     with capture_warnings():
         # The same warnings were printed when the table was read for the search.
-        opened = split_dates(open_without_target(table, [*roles, *(kinds or ())], kinds=dates or None, header=header))
+        opened = split_dates(
+            open_without_target(table_options.table, [*roles, *kinds], kinds=dates or None, header=header)
+        )
     wanted = {*selected, *roles}
     write_table(
         opened.frame([j for j, name in enumerate(opened.schema.names) if name in wanted]), output, escape=escape

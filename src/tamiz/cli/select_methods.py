@@ -11,7 +11,6 @@ import click
 
 from tamiz import registry as selectors
 from tamiz.cli.options import require_target
-from tamiz.cli.rank import choose_criterion
 from tamiz.cli.search_options import SubsetSearch, require_merit_target
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import registry as error_control
@@ -94,18 +93,9 @@ class _Search(SelectionMethod):
         return self._search.make_selector_for(schema, self._missing, self._seed)
 
     def describe(self, selector: Any) -> list[str]:
-        from tamiz.runtime.registry import method_label
-        from tamiz.search import registry as searches
+        from tamiz.selection.subset_selector import describe_search
 
-        sentences = [
-            f"{selector.merit_name_} {selector.merit_:.4g} by {method_label(searches, selector.search_)['label'].lower()}, "
-            f"{selector.n_evaluations_:,} evaluations: {selector.archive_.stop_reason}."
-        ]
-        if selector.merit_method_:
-            sentences.append(selector.merit_method_)
-        if selector.certificate_ is not None:
-            sentences.append(f"Certificate: {selector.certificate_}.")
-        return sentences
+        return describe_search(selector)
 
     def to_dict(self, selector: Any) -> dict[str, Any]:
         certificate = selector.certificate_
@@ -127,10 +117,21 @@ class _RelevanceMethod(SelectionMethod):
         if self._choice.relevance is not None:
             require_target((self._choice.relevance,), target)
 
-    def _choose_relevance(self, schema: Schema, default: list[Entry]) -> Relevance:
-        """Return the requested relevance or the first of the default ones, on as many rows as in a study."""
+    def make_selector(self, schema: Schema) -> Selector:
+        settings = {name: value for name, value in self._settings(schema).items() if value is not None}
+        made: Selector = self.entry.load()(**settings, max_seconds=self._search.max_seconds)
+        return made
+
+    @abstractmethod
+    def _settings(self, schema: Schema) -> dict[str, Any]:
+        """Return the parameters of the selector; None is their default."""
+
+    def _choose_relevance(self, schema: Schema, default: str | None = None) -> Relevance:
+        """Return the requested relevance or the default one, None is the first that is defined; on as many rows as in a study."""
+        from tamiz.method_lookup import choose_relevance
+
         requested = self._choice.relevance
-        return choose_criterion([requested] if requested else default, schema, self._missing)[1]
+        return choose_relevance(default if requested is None else requested.name, schema, missing=self._missing)
 
 
 class _NoiseComparison(_RelevanceMethod):
@@ -151,13 +152,9 @@ class _Boruta(_NoiseComparison):
     min_planned_columns = 0
     entry = error_control["boruta"]
 
-    def make_selector(self, schema: Schema) -> Selector:
-        settings = {} if self._choice.max_iter is None else {"max_iter": self._choice.max_iter}
-        relevance = self._choose_relevance(schema, [criteria["tree_importance"]])
-        made: Selector = self.entry.load()(
-            relevance, **settings, max_seconds=self._search.max_seconds, random_state=self._seed
-        )
-        return made
+    def _settings(self, schema: Schema) -> dict[str, Any]:
+        relevance = self._choose_relevance(schema, "tree_importance")
+        return {"relevance": relevance, "max_iter": self._choice.max_iter, "random_state": self._seed}
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.report.text import count_with_noun, join_column_names
@@ -193,17 +190,11 @@ class _Knockoffs(_NoiseComparison):
     min_planned_columns = _MIN_PLANNED_COLUMNS
     entry = error_control["knockoff_selector"]
 
-    def make_selector(self, schema: Schema) -> Selector:
+    def _settings(self, schema: Schema) -> dict[str, Any]:
         from tamiz.error_control.lasso_coefficient import LassoCoefficient
 
-        settings = {} if self._choice.fdr is None else {"fdr": self._choice.fdr}
-        importance = (
-            self._choose_relevance(schema, []) if self._choice.relevance else LassoCoefficient().adapt_to(schema)
-        )
-        made: Selector = self.entry.load()(
-            importance, **settings, max_seconds=self._search.max_seconds, random_state=self._seed
-        )
-        return made
+        importance = self._choose_relevance(schema) if self._choice.relevance else LassoCoefficient().adapt_to(schema)
+        return {"importance": importance, "fdr": self._choice.fdr, "random_state": self._seed}
 
     def describe(self, selector: Any) -> list[str]:
         failed = [check.name for check in selector.checks_ if check.passed is False]
@@ -251,18 +242,15 @@ class _Stability(_RelevanceMethod):
                 "--n-features, --max-false and --threshold cannot all be used: any two of them determine the third."
             )
 
-    def make_selector(self, schema: Schema) -> Selector:
-        settings = {} if self._choice.n_pairs is None else {"n_pairs": self._choice.n_pairs}
-        made: Selector = self.entry.load()(
-            self._choose_relevance(schema, criteria.of_kind("relevance")),
-            n_features=self._search.n_features,
-            threshold=self._choice.threshold,
-            max_false=self._choice.max_false,
-            **settings,
-            max_seconds=self._search.max_seconds,
-            random_state=self._seed,
-        )
-        return made
+    def _settings(self, schema: Schema) -> dict[str, Any]:
+        return {
+            "selector": self._choose_relevance(schema),
+            "n_features": self._search.n_features,
+            "threshold": self._choice.threshold,
+            "max_false": self._choice.max_false,
+            "n_pairs": self._choice.n_pairs,
+            "random_state": self._seed,
+        }
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.report.text import count_with_noun
@@ -310,14 +298,10 @@ class _Redundancy(_RelevanceMethod):
                 "--missing category applies to the relevance of --method redundancy: name one with --relevance, or leave it out."
             )
 
-    def make_selector(self, schema: Schema) -> Selector:
-        settings = {} if self._choice.threshold is None else {"threshold": self._choice.threshold}
-        relevance = self._choose_relevance(schema, []) if self._choice.relevance else None
+    def _settings(self, schema: Schema) -> dict[str, Any]:
         measure = (self._choice.measure or next(iter(MEASURES))).replace("-", "_")
-        made: Selector = self.entry.load()(
-            measure, **settings, relevance=relevance, max_seconds=self._search.max_seconds
-        )
-        return made
+        relevance = self._choose_relevance(schema) if self._choice.relevance else None
+        return {"measure": measure, "threshold": self._choice.threshold, "relevance": relevance}
 
     def describe(self, selector: Any) -> list[str]:
         from tamiz.report.text import count_with_noun, visible_name

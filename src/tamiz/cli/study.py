@@ -12,7 +12,7 @@ import click
 from tamiz.cli.command import INTERRUPTED, DataCommand, repeat_command
 from tamiz.cli.config import config_option
 from tamiz.cli.files import STDOUT, check_output_paths
-from tamiz.cli.graph_options import GraphChoice, graph_options, make_graph_builder
+from tamiz.cli.graph_options import graph_options, make_graph_builder
 from tamiz.cli.map_options import map_options, resolve_map_names
 from tamiz.cli.options import (
     FILE,
@@ -36,6 +36,7 @@ from tamiz.runtime.registry import Entry
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.graphs.named_builders import NamedBuilder
     from tamiz.report import Result
     from tamiz.table.base import Table
 
@@ -116,7 +117,7 @@ def study(
     relevances: tuple[Entry, ...],
     subset_search: SubsetSearch,
     group: str | None,
-    graph_choice: GraphChoice | None,
+    graph_choice: NamedBuilder | None,
     kernel_width: float | None,
     maps: tuple[str, ...],
     dissimilarity: Entry,
@@ -263,8 +264,8 @@ def _show_study_plan(
 ) -> None:
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
-    from tamiz._study.sampling import MAX_POINTS
     from tamiz._study.study import asks_for_subset, plan_study
+    from tamiz.graphs.row_graph import MAX_SHOWN_ROWS
     from tamiz.method_lookup import choose_merit_and_search
 
     schema, asked = table.schema, asks_for_subset(selector)
@@ -275,7 +276,7 @@ def _show_study_plan(
         Budget(max_seconds),
         method if searched else None,
         n_distinct={},
-        n_shown=min(schema.n_rows, MAX_POINTS if n_points is None else n_points),
+        n_shown=min(schema.n_rows, MAX_SHOWN_ROWS if n_points is None else n_points),
         assessed=assess is not False,
         asked=asked,
         **options,

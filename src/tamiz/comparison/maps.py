@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,26 +17,40 @@ from sklearn.base import clone
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.display.coloring import escape_text
 from tamiz.display.embedding import EmbeddingDisplay
-from tamiz.display.figures import INK, make_panels
+from tamiz.display.figures import INK, make_panels, write_svg
 from tamiz.exceptions import DataError
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import build_graphs
+from tamiz.graphs.named_builders import resolve_graph
+from tamiz.graphs.row_graph import needs_graph, standardized_builder
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.named_maps import find_map_method, max_fitted_rows
 from tamiz.runtime import parallel, progress
-from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn
+from tamiz.runtime.random import Seed, make_rng, sample_rows
+from tamiz.runtime.result_tables import align_columns, html_table, make_frame
+from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
+from tamiz.runtime.validation import check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
+from tamiz.table.factory import as_table
 from tamiz.table.in_memory import to_raw_column
 from tamiz.table.kinds import encode_target
+from tamiz.table.schema import Schema
+from tamiz.table.views import select_rows, target_array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tamiz.graphs.builder import GraphBuilder
+
 # Largest number of panels in a row of a figure, and neighbours in the measures.
 _MAX_PANELS, _MAX_NEIGHBORS = 4, 15
+# The maps that `compare` fits by default, and the rows that it compares if no map needs fewer.
+_DEFAULT_MAPS = ("pca", "mds", "laplacian_eigenmaps", "tsne", "umap")
+_MAX_ROWS = 20_000
 # Decimals of the printed measures.
 _DECIMALS = 4
 
@@ -75,11 +89,20 @@ class MapComparison:
         Time of the neighbour searches and graphs, which maps share.
     procrustes_distances : ndarray of shape (n_maps, n_maps)
         Gower's m^2 between two maps in [0, 1], 0 for equal shapes, as in `procrustes`; NaN for a map without extent.
+    color : array-like of shape (n_samples,) or None
+        The class or number of every row, which colours the picture; None without a target.
+    color_label : str or None
+        The name of the target.
+    warnings : tuple of Verdict
+        The warnings and notes.
     """
 
     maps: Mapping[str, FittedMap]
     graph_seconds: float
     procrustes_distances: Floats
+    color: ArrayLike | None = None
+    color_label: str | None = None
+    warnings: tuple[Verdict, ...] = ()
 
     def __getitem__(self, label: str) -> FittedMap:
         """Return the map with this label."""
@@ -99,8 +122,39 @@ class MapComparison:
         signed = [one.value if one.larger_is_better else -one.value for one in values]
         return list(self.maps)[int(np.nanargmax(signed))]
 
+    @property
+    def sentence(self) -> str:
+        """A sentence on the two maps of the most similar shapes, by their Procrustes distance; empty for one map."""
+        if len(self.maps) < 2:
+            return ""
+        labels, pairs = list(self.maps), np.triu_indices(len(self.maps), 1)
+        distances = np.nan_to_num(self.procrustes_distances[pairs], nan=np.inf)
+        at = int(np.argmin(distances))
+        first, second = (labels[ends[at]] for ends in pairs)
+        return (
+            f"The most similar shapes are those of {first} and {second}: Procrustes distance m² = {distances[at]:.3g}, from 0 for "
+            "equal shapes to 1."
+        )
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Return a frame with a row for each measure, "seconds" and "megabytes", and a column for each map after "measure".
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, default=None
+            The library of the frame; None is pandas, or pyarrow where pandas is not installed.
+        """
+        fitted = self.maps.items()
+        names = [measure.name for measure in next(iter(self.maps.values())).quality.measures]
+        columns: dict[str, list[Any]] = {"measure": [*names, "seconds", "megabytes"]}
+        columns |= {
+            label: [*(one.quality[name].value for name in names), one.seconds, one.peak_bytes / 1e6]
+            for label, one in fitted
+        }
+        return make_frame(columns, library)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the measures, costs and distances as JSON values."""
+        """Return the measures, costs, distances and warnings as JSON values."""
         return {
             "maps": [
                 {
@@ -117,6 +171,7 @@ class MapComparison:
                 [None if np.isnan(value) else value for value in distances]
                 for distances in self.procrustes_distances.tolist()
             ],
+            "warnings": [one.to_dict() for one in self.warnings],
         }
 
     def plot(self, color: ArrayLike | None = None, *, color_label: str | None = None) -> Figure:
@@ -125,7 +180,7 @@ class MapComparison:
         Parameters
         ----------
         color : array-like of shape (n_samples,), default=None
-            A number or a class for every row.
+            A number or a class for every row; None uses `color` of the comparison.
         color_label : str, default=None
             Label of the colours; None uses the name of a Series.
 
@@ -134,6 +189,8 @@ class MapComparison:
         matplotlib Figure
             Every panel has its own scale.
         """
+        if color is None:
+            color, color_label = self.color, color_label or self.color_label
         titles = [
             f"{escape_text(label)}\n{describe_measure(one.quality, 'trustworthiness')}"
             for label, one in self.maps.items()
@@ -165,19 +222,11 @@ class MapComparison:
         )
 
     def __repr__(self) -> str:
-        lines = self._lines()
-        widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-        body = [
-            "  ".join(
-                [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self._heading(), *body])
+        return "\n".join([self._heading(), *align_columns(self._lines()), *filter(None, [self.sentence])])
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
-        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>"
+        sentence = f"<p>{escape(self.sentence)}</p>" if self.sentence else ""
+        return html_table(self._heading(), self._lines()) + sentence + write_svg(self.plot(), self._heading())
 
 
 def compare_maps(
@@ -246,11 +295,140 @@ def compare_maps(
     """
     named = _label_reducers(reducers)
     seed = int(make_rng(random_state).integers(2**31))
-    with parallel.thread_session():
+    with parallel.thread_session(), collect_warnings() as messages:
         labels = class_labels(y)
         maps, graph_seconds = fit_maps(X, named, labels, (metric, n_neighbors, sample), seed)
-    _warn_of_dimensions(maps)
-    return MapComparison(maps, graph_seconds, procrustes_distances([one.embedding for one in maps.values()]))
+        _warn_of_dimensions(maps)
+    note_user(messages)
+    distances = procrustes_distances([one.embedding for one in maps.values()])
+    label = None if y is None else getattr(y, "name", None)
+    return MapComparison(maps, graph_seconds, distances, y, label, tuple(dict.fromkeys(messages)))
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    maps: Sequence[Reducer | str] | None = None,
+    *,
+    n_components: int = 2,
+    dissimilarity: str = "seuclidean",
+    graph: GraphBuilder | str | None = None,
+    map_rows: int | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> MapComparison:
+    """Fit several maps of the same rows of a table, with the settings of a study, and evaluate each in the same way.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or Table
+        The target of a Table is used as y.
+    y : array of shape (n_samples,), default=None
+        The class or number of every row, which colours the picture; classes add their accuracy on each map. No map is fitted to it.
+        Rows without it are left out.
+    maps : list of str and Reducer, default=None
+        Names such as "umap" and "mds:ordinal", with the settings of a study, or unfitted maps of `tamiz.reduction`, which are
+        cloned. None is PCA, metric MDS, Laplacian eigenmaps, t-SNE and UMAP.
+    n_components : int, default=2
+        Number of coordinates of every map that is named.
+    dissimilarity : {"seuclidean", "euclidean", "cityblock", "cosine", "gower"}, default="seuclidean"
+        Distances between rows, for MDS and for the measures.
+    graph : GraphBuilder or str, default=None
+        The graph of the named maps that need one, or its name on the command line, such as "knn:5". None joins 15 nearest
+        neighbours in standardised columns.
+    map_rows : int, default=None
+        Largest number of rows that are mapped and compared, a random sample, with a note. None is 20,000, or as many as the
+        slowest map allows: 2,000 with MDS, 1,000 with ordinal MDS.
+    random_state : int, default=0
+        Seed of the sample and of the maps.
+    n_jobs : int, default=None
+        Threads; None uses all cores available to this process. The numbers do not depend on it.
+
+    Returns
+    -------
+    MapComparison
+        Prints as a table; a notebook shows the maps. `to_frame()` returns the measures as a data frame.
+
+    Raises
+    ------
+    DataError
+        When a map cannot be fitted or evaluated; the message starts with its label.
+    ValueError
+        When a map has no such name, is listed twice, or does not support the dissimilarity.
+
+    See Also
+    --------
+    tamiz.comparison.compare_maps : Compares maps of any library as they are, on all rows.
+
+    Notes
+    -----
+    The cost is that of the maps and of their measures, which compare each row with all others up to 10,000 rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import tamiz
+    >>> iris = load_iris(as_frame=True)
+    >>> found = tamiz.compare(iris.data, iris.target, ["pca", "laplacian-eigenmaps"])
+    >>> found.to_frame("pyarrow").column_names
+    ['measure', 'PCA', 'Laplacian eigenmaps']
+    >>> found.best("trustworthiness")
+    'PCA'
+    """
+    seed = check_integer("random_state", random_state, low=0)
+    with parallel.thread_session(n_jobs), collect_warnings() as messages:
+        table = as_table(X, y)
+        size = None if map_rows is None else check_integer("map_rows", map_rows, low=3)
+        n = table.schema.n_rows
+        schema = replace(table.schema, n_rows=n if size is None else min(n, size))
+        reducers = _study_reducers(
+            _DEFAULT_MAPS if maps is None else maps, schema, dissimilarity, n_components, seed, graph
+        )
+        if size is None:
+            limits = [limit for limit in map(max_fitted_rows, reducers.values()) if limit is not None]
+            size = min([_MAX_ROWS, *limits])
+        rows = select_rows(table, sample_rows(n, size, np.random.default_rng(seed))) if size < n else table
+        if size < n:
+            # Before the maps are fitted, which takes most of the time.
+            warn("TZ502", f"{size:,} of the {n:,} rows are mapped and compared, drawn at random.")
+        target, color = rows.schema.target, None
+        if target is not None:
+            values = target_array(rows)
+            color = np.asarray(target.levels, dtype=object)[values] if rows.schema.has_classes else values
+        classes = color if rows.schema.has_classes else None
+        found = compare_maps(rows, reducers, classes, metric=dissimilarity, random_state=seed)
+    notes = [one for one in [*table.schema.dropped_row_notes, *table.schema.notes] if not is_muted(one)]
+    warnings = tuple(dict.fromkeys([*notes, *messages]))
+    note_user(warnings)
+    return replace(found, color=color, color_label=None if target is None else target.name, warnings=warnings)
+
+
+def _study_reducers(
+    maps: Sequence[Reducer | str],
+    schema: Schema,
+    dissimilarity: str,
+    n_components: int,
+    seed: int,
+    graph: GraphBuilder | str | None,
+) -> dict[str, Reducer]:
+    """Return the unfitted maps by label: those named with the settings of a study, and clones of the others."""
+    if isinstance(maps, str) or not maps:
+        raise ValueError(f"maps must be a list of at least one map, such as ['pca', 'umap'], got {maps!r}.")
+    reducers: dict[str, Reducer] = {}
+    for part in maps:
+        if isinstance(part, str):
+            named = find_map_method(part)
+            named.check_dissimilarity(dissimilarity)
+            label = named.label
+            reducer = named.make_reducer(schema, dissimilarity, n_components=n_components, random_state=seed)
+            if needs_graph(reducer):
+                reducer.set_params(graph=standardized_builder(schema.n_rows) if graph is None else resolve_graph(graph))
+        else:
+            label, reducer = _method_label(part), _unfitted(part)
+        if label in reducers:
+            raise ValueError(f"maps lists {label} twice; compare_maps of tamiz.comparison accepts a dict with labels.")
+        reducers[label] = reducer
+    return reducers
 
 
 def fit_maps(

@@ -107,7 +107,7 @@ class RankingDisplay:
             ranking=estimator.ranking_,
             support=estimator.get_support(),
             n_columns=n_columns,
-            score_label=_score_label(estimator.relevance),
+            score_label=_score_label(estimator.relevance_),
         )
         return display.plot(ax)
 

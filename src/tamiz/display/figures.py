@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +33,9 @@ CLASS_COLORS = [
 GRADIENT = ["#440154", "#414487", "#2a788e", "#1d8f6f", "#3a8f2e", "#8a8200"]
 INK, MUTED, FAINT, RULE, STRONG = "#20272c", "#5d6970", "#a3adb3", "#c6ccce", "#3f7f9f"
 
+
+# More points of a class are pixels in an SVG.
+_MAX_VECTOR_POINTS = 300
 
 # In inches.
 PANEL_HEIGHT = 4.4
@@ -74,6 +79,21 @@ def style_panel(ax: Axes) -> None:
     ax.tick_params(colors=MUTED, color=RULE, labelsize="small")
     ax.xaxis.label.set_color(MUTED)
     ax.yaxis.label.set_color(MUTED)
+
+
+def write_svg(figure: Any, description: str) -> str:
+    """Return a figure of matplotlib as an SVG element with text as text, and close it; `description` is for screen readers."""
+    from matplotlib import pyplot, rc_context
+    from matplotlib.collections import PathCollection
+
+    for points in figure.findobj(PathCollection):
+        points.set_rasterized(len(points.get_offsets()) > _MAX_VECTOR_POINTS)
+    written = StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": description}):
+        figure.savefig(written, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    svg = written.getvalue()
+    return svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
 
 
 def add_legend(panel: Axes, *handles_and_names: Any, **options: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tamiz.metrics.shepard_diagram import PairSample, rank_correlation_estimate
 from tamiz.metrics.stress import DistanceFit, fit_from_scan, initial_scales
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.result_tables import html_table
 from tamiz.statistics.base import Floats
 
 
@@ -151,8 +151,7 @@ class MapQuality:
         return "\n".join([self._heading(), *table])
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
-        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>"
+        return html_table(self._heading(), self._lines())
 
 
 def _format_value(measure: QualityMeasure) -> str:

@@ -18,11 +18,10 @@ from tamiz.neighbors.row_encoders import as_array
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
+from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 
 # A tile and its mirror image stay in the second-level cache.
 TILE_SIZE = 128
-# Largest relative difference of mirror entries that counts as rounding.
-SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 # The mildest kind of fault: mirror entries differ by rounding. It is corrected, not refused.
 ROUNDING_FAULT = 4
 

@@ -17,7 +17,6 @@ from tamiz.kernels.pair_matrix_checks import check_distance_rows
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.pairwise_matrix import (
-    SYMMETRY_TOLERANCE,
     TILE_SIZE,
     MatrixFault,
     PairwisePoints,
@@ -37,6 +36,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invariants
+from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.kinds import LARGEST_NUMBER
 
 _QUANTITY, _REQUEST = "distances", "metric='precomputed'"

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
+from tamiz.runtime.notebook import PictureMixin
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 from tamiz.table.feature_checks import float_dtype, mixed_table_tags
@@ -53,7 +54,7 @@ class ImageSet:
     shows_rows: bool = False
 
 
-class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, ABC):
     """Base class of dimensionality reduction estimators.
 
     Attributes

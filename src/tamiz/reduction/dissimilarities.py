@@ -17,7 +17,6 @@ from tamiz.graphs.builder import read_points
 from tamiz.kernels.pair_matrix_checks import check_similarity_rows
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.neighbors.pairwise_matrix import (
-    SYMMETRY_TOLERANCE,
     TILE_SIZE,
     MatrixFault,
     PairwisePoints,
@@ -39,6 +38,7 @@ from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 from tamiz.table.base import Table
+from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.kinds import LARGEST_NUMBER
 
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"

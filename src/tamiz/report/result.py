@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from html import escape
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
 from tamiz.report.summary import verdict_lines
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
+from tamiz.runtime.result_tables import make_frame
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
 
@@ -220,13 +219,13 @@ class Result:
             ends = [rank.intervals[j] or (None, None) for j in order]
             columns |= {"rank_low": [low for low, _ in ends], "rank_high": [high for _, high in ends]}
         columns |= {one.id: [found.scores[one.id][j] for j in order] for one in found.criteria}
-        return _make_frame(columns)
+        return make_frame(columns)
 
     @property
     def maps(self) -> dict[str, Any]:
         """A frame for each map with points: the number of each row in the table, from 0, and its coordinates."""
         return {
-            one.id: _make_frame(
+            one.id: make_frame(
                 {"row": list(one.rows)}
                 | {axis: [point[k] for point in one.points] for k, axis in enumerate(one.axes[:2])}
             )
@@ -260,13 +259,6 @@ class Result:
         page = escape(render_verdict(self.record), quote=True)
         title = escape(f"Verdict on {self.record.title}", quote=True)
         return f'<iframe srcdoc="{page}" title="{title}" style="width: 100%; height: 47rem; border: 0"></iframe>'
-
-
-def _make_frame(columns: dict[str, list[Any]]) -> Any:
-    """Return a frame of pandas, or an Arrow table where pandas is not installed."""
-    if find_spec("pandas") is not None:
-        return import_module("pandas").DataFrame(columns)
-    return import_module("pyarrow").table(columns)
 
 
 def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:

@@ -1,4 +1,7 @@
-"""Random generators from seeds. A fit makes one generator, and draws the seeds of parallel tasks before it starts them."""
+"""Random generators from seeds, and samples of rows.
+
+A fit makes one generator, and draws the seeds of parallel tasks before it starts them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 Seed: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -21,3 +25,16 @@ def make_rng(random_state: Seed) -> np.random.Generator:
             f"random_state must be a whole number of at least 0, a Generator or None, got {random_state!r}."
         )
     return np.random.default_rng(int(random_state))
+
+
+def sample_rows(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return all row numbers, or a sorted sample of `size` of them."""
+    return np.arange(n_rows) if n_rows <= size else np.sort(rng.choice(n_rows, size, replace=False))
+
+
+def sample_including(preferred: NDArray[np.intp], n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a sorted sample of `size` of all rows that contains the preferred ones (ascending), or only these if they are more."""
+    if size <= len(preferred):
+        return np.sort(rng.choice(preferred, size, replace=False))
+    others = np.setdiff1d(np.arange(n_rows), preferred, assume_unique=True)
+    return np.sort(np.concatenate([preferred, rng.choice(others, size - len(preferred), replace=False)]))

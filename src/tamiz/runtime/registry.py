@@ -52,9 +52,9 @@ class Registry:
             )
         return self._entries[name]
 
-    def find(self, name: str, kind: str) -> Entry:
-        """Return the entry of a kind with a name, which may have dashes or underscores."""
-        return find_entry({command_name(entry): entry for entry in self.of_kind(kind)}, name, kind)
+    def find(self, name: str, kind: str, label: str = "") -> Entry:
+        """Return the entry of a kind with a name, which may have dashes or underscores; an error calls the kind `label`."""
+        return find_entry({command_name(entry): entry for entry in self.of_kind(kind)}, name, label or kind)
 
     def of_kind(self, kind: str) -> list[Entry]:
         """Return the entries of one kind, in the order of the registry."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.permutation_importance import PermutationImportance
+from tamiz.runtime.notebook import PictureMixin
 from tamiz.runtime.user_warnings import warn
 from tamiz.storage.invariants import (
     BoolArray,
@@ -33,7 +34,7 @@ from tamiz.table.in_memory import eager_frame, from_array_api, is_frame
 from tamiz.table.schema import Schema
 
 
-class Selector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class Selector(SelectorMixin, MetaEstimatorMixin, PictureMixin):
     """Base class of selectors: tags, and a `transform` that preserves data frames and their dtypes."""
 
     invariants: ClassVar[Invariants] = {

@@ -27,8 +27,10 @@ from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, captures_warnings, warn, warn_user
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search import registry as searches
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
 from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
@@ -579,3 +581,17 @@ def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
         "data": table.fingerprint(),
         **job.evaluator.identity_fields(),
     }
+
+
+def describe_search(selector: SubsetSelector) -> list[str]:
+    """Return sentences on a fitted selector: the merit and the search, how the merit was computed, and the certificate."""
+    search = method_label(searches, selector.search_)["label"].lower()
+    sentences = [
+        f"{selector.merit_name_} {selector.merit_:.4g} by {search}, {selector.n_evaluations_:,} evaluations: "
+        f"{selector.archive_.stop_reason}."
+    ]
+    if selector.merit_method_:
+        sentences.append(selector.merit_method_)
+    if selector.certificate_ is not None:
+        sentences.append(f"Certificate: {selector.certificate_}.")
+    return sentences

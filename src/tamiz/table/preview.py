@@ -1,14 +1,17 @@
-"""Preview of a large file: the schema of its first rows and the estimated size of the table, before the file is read."""
+"""Preview of a large file before it is read: the schema of its first rows, the estimated size, and the plan to read it."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.memory import format_bytes, free_memory, limit_memory
+from tamiz.table import column_storage
 from tamiz.table.csv_layout import find_layout
 from tamiz.table.csv_reader import open_csv
 from tamiz.table.encoded_table import OpenOptions
@@ -91,3 +94,81 @@ def _preview_text(path: Path, options: OpenOptions, min_bytes: float) -> Preview
         sample.write_bytes(head[: head.rfind(b"\n") + 1])
         schema = open_csv(sample, options).schema
     return Preview(replace(schema, n_rows=layout.estimated_rows), size, layout.disk_bytes)
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """Bytes that are read and written, estimated from the first rows of a file.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    n_rows, n_columns : int
+    parsed_bytes : int
+        The size of the file if it is parsed first; 0 if it is read column by column.
+    disk_bytes : int
+        The size of the temporary files.
+    pass_bytes : tuple of int or None
+        Bytes that each pass over the rows reads; None if the passes are unknown.
+    memory : int or None
+        The memory limit that the user set.
+    """
+
+    name: str
+    n_rows: int
+    n_columns: int
+    parsed_bytes: int
+    disk_bytes: int
+    pass_bytes: tuple[int, ...] | None
+    memory: int | None
+
+    def __str__(self) -> str:
+        """Return one sentence."""
+        table = f"about {self.n_rows:,} rows of {self.n_columns:,} columns"
+        first = (
+            f"parse {self.name} ({format_bytes(self.parsed_bytes)}, {table}) once"
+            if self.parsed_bytes
+            else f"read {self.name} ({table}) column by column"
+        )
+        parts = [f"Plan: {first}, into about {format_bytes(self.disk_bytes)} of disk in {tempfile.gettempdir()}"]
+        if self.pass_bytes:
+            each = " and ".join(format_bytes(n_bytes) for n_bytes in self.pass_bytes)
+            parts.append(f"then {len(self.pass_bytes)} {'pass' if len(self.pass_bytes) == 1 else 'passes'} over {each}")
+        if self.memory is not None:
+            parts.append(f"at most {format_bytes(self.memory)} of memory")
+        return "; ".join(parts) + "."
+
+
+def make_read_plan(
+    path: Path,
+    roles: OpenOptions,
+    memory: int | None,
+    choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
+) -> ReadPlan | None:
+    """Return the plan for a file that does not fit in memory, None for any other.
+
+    Parameters
+    ----------
+    path : Path
+    roles : OpenOptions
+    memory : int or None
+        The memory limit in bytes.
+    choose_passes : callable, default=None
+        Returns the columns that each pass over the rows reads, for a schema; None if they are unknown.
+    """
+    with limit_memory(memory):
+        fits = column_storage.MAX_MEMORY_SHARE * free_memory()
+        seen = read_preview(path, roles, fits)
+    if seen is None:
+        return None
+    n_columns = seen.schema.n_columns
+    if 8 * seen.schema.n_rows * n_columns <= fits:
+        return None
+    try:
+        passes = None if choose_passes is None else choose_passes(seen.schema)
+    except DataError:
+        # For example, a target of classes that looks numeric in the first rows.
+        passes = None
+    read = None if passes is None else tuple(sum(map(seen.column_bytes, columns)) for columns in passes)
+    return ReadPlan(path.name, seen.schema.n_rows, n_columns, seen.parsed_bytes, seen.disk_bytes, read, memory)

@@ -26,8 +26,8 @@ from tamiz._study.map_descriptions.neighbor_graphs import (
     describe_umap,
 )
 from tamiz._study.map_descriptions.projections import describe_autoencoder, describe_ica, describe_pca
-from tamiz._study.map_settings import method_name
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.named_maps import method_name
 
 # By the name of the method in the registry: only the method of a map that is described needs to be imported.
 _DESCRIPTIONS: dict[str, Callable[[Any], MapDescription]] = {

@@ -15,13 +15,14 @@ from scipy import sparse
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.kernels.majorization import apply_weights, condense, label_components
-from tamiz.neighbors.pairwise_matrix import SYMMETRY_TOLERANCE, as_float_matrix
+from tamiz.neighbors.pairwise_matrix import as_float_matrix
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Floats
+from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.kinds import LARGEST_NUMBER
 
 # Up to this many rows pairs are stored as float64, above as float32 to save time and memory.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tamiz.exceptions import DataError
-from tamiz.neighbors.pairwise_matrix import SYMMETRY_TOLERANCE
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
@@ -20,7 +19,8 @@ from tamiz.table.raw_column import RawColumn
 
 # A smaller table may be square and symmetric by chance; of a larger one only the first rows are checked.
 _MIN_ROWS, _MAX_ROWS = 3, 1000
-_SYMMETRY_TOLERANCE = SYMMETRY_TOLERANCE[np.dtype(np.float64)]
+# Largest relative difference of mirror entries that counts as rounding.
+SYMMETRY_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _check_distances(matrix: Floats, names: Sequence[str]) -> None:
             raise DataError(
                 f"Not a distance matrix: {cell(i, i)}; a row is at distance 0 from itself. Convert similarities to distances first."
             )
-        differ = np.abs(row - matrix[:, i]) > _SYMMETRY_TOLERANCE * np.maximum(row, matrix[:, i])
+        differ = np.abs(row - matrix[:, i]) > SYMMETRY_TOLERANCE[matrix.dtype] * np.maximum(row, matrix[:, i])
         if differ.any():
             j = int(np.argmax(differ))
             raise DataError(f"Not a distance matrix: {cell(i, j)} and {cell(j, i)}; the matrix must be symmetric.")

@@ -1,4 +1,4 @@
-"""The settings of the maps of a study: their variants, their parameters for a table, and the rows that they are fitted on."""
+"""Maps by their names on the command line: the variants of a method, its parameters for a table, and the rows it is fitted on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.base import clone
 from tamiz.graphs import Binary, KNearest
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
-from tamiz.runtime.registry import Entry
+from tamiz.runtime.registry import Entry, suggestion
 from tamiz.runtime.user_warnings import warn
 from tamiz.table.schema import Schema
 
@@ -192,3 +192,75 @@ def limit_neighbors(builder: GraphBuilder | Graph, n_rows: int) -> GraphBuilder 
         f"On a sample of {n_rows:,} rows: the graph has {neighbors} of a row instead of {builder.n_neighbors:,}.",
     )
     return clone(builder).set_params(n_neighbors=most)
+
+
+@dataclass(frozen=True)
+class MapMethod:
+    """A method and variant of dimensionality reduction that has a name.
+
+    Attributes
+    ----------
+    entry : Entry
+        The method's line in the registry.
+    variant : MapVariant
+    """
+
+    entry: Entry
+    variant: MapVariant
+
+    @property
+    def id(self) -> str:
+        """The name of the method, followed by a colon and the variant if there are several."""
+        return ":".join(filter(None, [self.entry.name, self.variant.name]))
+
+    @property
+    def name(self) -> str:
+        """The id as a user writes it."""
+        return self.id.replace("_", "-")
+
+    @property
+    def label(self) -> str:
+        """The label in the report."""
+        return self.variant.label or self.entry.label
+
+    def check_dissimilarity(self, name: str) -> None:
+        """Raise ValueError if the method has dissimilarities and this is none of them."""
+        known = self.entry.load().dissimilarities
+        if known and name not in known:
+            raise ValueError(
+                f"{self.label} supports the dissimilarities {', '.join(known)}, not {name}: choose one of these, or the map mds."
+            )
+
+    def make_reducer(self, schema: Schema, dissimilarity: str, max_rows: int | None = None, **settings: Any) -> Reducer:
+        """Return the unfitted map for a table, with the settings of a study; `max_rows` as in `fit_map`.
+
+        Parameters of the map among `settings` replace those of a study, other settings and None are ignored.
+        """
+        reducer = make_reducer(self.entry, schema, self.variant.name, dissimilarity, max_rows)
+        known = reducer.get_params(deep=False)
+        return reducer.set_params(
+            **{name: value for name, value in settings.items() if name in known and value is not None}
+        )
+
+
+def list_map_methods() -> list[MapMethod]:
+    """Return all named maps, grouped by method."""
+    return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in map_variants(entry)]
+
+
+def find_map_method(name: str) -> MapMethod:
+    """Return the map of a name such as "pca" or "mds:ordinal"; the name of a method alone is its first variant.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message suggests the closest name.
+    """
+    method, colon, variant = name.lower().replace("-", "_").partition(":")
+    entries = [entry for entry in registry.of_kind("map") if entry.name == method]
+    maps = [MapMethod(entry, one) for entry in entries for one in map_variants(entry)]
+    found = [one for one in maps if not colon or one.variant.name == variant]
+    if not found:
+        known = [one.name for one in list_map_methods()]
+        raise ValueError(f"{name!r} is no map{suggestion(name, known)}; there are: {', '.join(known)}.")
+    return found[0]

@@ -1,0 +1,38 @@
+"""Results as tables: aligned text, HTML, and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
+from typing import Any
+
+from tamiz.runtime.validation import check_choice
+
+
+def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of cells as text: the first column aligned at the left, the others at the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines]
+
+
+def html_table(caption: str, lines: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
+    """Return lines of cells as an HTML table."""
+    head = f"<thead><tr>{_cells(header, 'th')}</tr></thead>" if header else ""
+    rows = "".join(f"<tr>{_cells(line, 'td')}</tr>" for line in lines)
+    return f"<table><caption>{escape(caption)}</caption>{head}<tbody>{rows}</tbody></table>"
+
+
+def _cells(line: Sequence[str], tag: str) -> str:
+    return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
+
+
+def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None = None) -> Any:
+    """Return a frame of pandas, polars or pyarrow; None is pandas, or pyarrow where pandas is not installed."""
+    if library is None:
+        library = "pandas" if find_spec("pandas") is not None else "pyarrow"
+    backend: Any = check_choice("library", library, ("pandas", "polars", "pyarrow"))
+    # Imported late: reading a result needs none.
+    import narwhals as nw
+
+    return nw.from_dict(dict(columns), backend=backend).to_native()
