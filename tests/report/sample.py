@@ -324,6 +324,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
         "notes": ["Numeric columns were standardised: each has mean 0 and standard deviation 1."],
         "proximity_note": "Points near each other are rows with similar values.",
         "comparable_axes": True,
+        "stress": None,
         "points": (u[:, :2] * s[:2]).tolist(),
         "rows": list(range(len(x))),
         "spectrum": {
@@ -401,6 +402,7 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
         "notes": [],
         "proximity_note": "Points near each other are rows that few steps along the graph join.",
         "comparable_axes": False,
+        "stress": None,
         "points": places[:, :2].tolist(),
         "rows": list(range(len(joined))),
         "spectrum": {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from tamiz._study.map_descriptions.description import Gallery
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz._study.maps import StudyMap
 from tamiz._study.sampling import MAX_EXACT_POINTS
 from tamiz.reduction.axes import correlate_columns
+from tamiz.reduction.base import ImageSet
 from tamiz.reduction.clusters import find_clusters
 from tamiz.reduction.rules import MAX_COLUMNS, ClusterRule, describe_clusters, most_correlated_columns
 from tamiz.report.records.codec import Named
@@ -19,11 +19,9 @@ from tamiz.report.records.maps import (
     ClusterRuleRecord,
     GreyImage,
     ImageSetRecord,
-    Loadings,
     MapClustersRecord,
     MapRecord,
     RuleConditionRecord,
-    SpectrumRecord,
 )
 from tamiz.runtime.user_warnings import plain_notes
 from tamiz.statistics.base import Floats
@@ -54,35 +52,25 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
     seed : int
         Draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
     """
-    facts = describe_reducer(fitted.reducer)
+    facts = fitted.reducer.describe()
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
     explanation = _axis_correlations(fitted, seed)
     return MapRecord(
         id=name.id,
         label=name.label,
-        axes=tuple(facts.axis_names[:2]),
+        axes=facts.axes[:2],
         notes=plain_notes([*facts.notes, *fitted.sampling_notes()]),
         proximity_note=facts.proximity_note,
         comparable_axes=facts.comparable_axes,
+        stress=facts.stress,
         points=points,
         rows=() if shown_rows is None else tuple(fitted.table.row_numbers[shown_rows].tolist()),
-        spectrum=SpectrumRecord(
-            label=facts.spectrum_label,
-            note=facts.spectrum_note,
-            values=tuple(facts.spectrum),
-            cumulative=tuple(facts.cumulative),
-            residuals=tuple(facts.residuals),
-            reference=tuple(facts.chance_spectrum),
-            chance_title=facts.chance_title,
-            chance_note=facts.chance_note,
-        ),
-        loadings=Loadings(
-            columns=tuple(facts.loading_names), values=tuple(tuple(row[:_MAX_AXES]) for row in facts.loadings)
-        ),
+        spectrum=facts.spectrum,
+        loadings=replace(facts.loadings, values=tuple(row[:_MAX_AXES] for row in facts.loadings.values)),
         explanation=explanation,
         clusters=_map_clusters(fitted, explanation, seed, comparable_axes=facts.comparable_axes),
         galleries=tuple(
-            _image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows
+            _image_set(shown) for shown in fitted.reducer.image_sets() if shown_rows is not None or not shown.shows_rows
         ),
     )
 
@@ -164,7 +152,7 @@ def _rule_record(rule: ClusterRule, points: Floats) -> ClusterRuleRecord:
     )
 
 
-def _image_set(gallery: Gallery) -> ImageSetRecord:
+def _image_set(gallery: ImageSet) -> ImageSetRecord:
     """Return images in 256 grey levels, about a hundredth of the size of the numbers as text."""
     return ImageSetRecord(
         title=gallery.title,

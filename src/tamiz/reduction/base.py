@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
+from tamiz.reduction.description import Loadings, MapDescription, Spectrum
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 from tamiz.table.feature_checks import float_dtype, mixed_table_tags
@@ -43,6 +44,8 @@ class ImageSet:
         Whether the colour scale is centred at 0; else it spans the values of each image.
     shows_rows : bool
         Whether the images show rows of the table.
+    note : str
+        What the images show, one sentence.
     """
 
     title: str
@@ -51,6 +54,7 @@ class ImageSet:
     images: list[list[float]]
     signed: bool = False
     shows_rows: bool = False
+    note: str = ""
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -108,6 +112,45 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         """Return images of the fitted map, if the columns are the pixels of an image; by default there are none."""
         check_is_fitted(self)
         return []
+
+    def describe(self) -> MapDescription:
+        """Describe the fitted map in sentences and numbers: what its distances mean, what to check, its spectrum and loadings.
+
+        Returns
+        -------
+        MapDescription
+            `axes`, `notes`, `proximity_note`, `comparable_axes`, `stress`, `spectrum` and `loadings`. A class that does not
+            override this method is described by its attributes `stress_` or `sampled_stress_`, `eigenvalues_`, `residuals_`,
+            and `loadings_` with `coordinate_names_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from tamiz.reduction import PCA
+        >>> described = PCA(2, standardize=True).fit(load_wine().data).describe()
+        >>> described.notes
+        ('Numeric columns are divided by their standard deviation.',)
+        >>> described.spectrum.label, [round(value, 3) for value in described.spectrum.values]
+        ('Share of the total variance', [0.362, 0.192])
+        """
+        stress = getattr(self, "stress_", getattr(self, "sampled_stress_", None))
+        eigenvalues = np.ravel(getattr(self, "eigenvalues_", ()))
+        names, loadings = getattr(self, "coordinate_names_", None), getattr(self, "loadings_", None)
+        if names is None or loadings is None:
+            names, loadings = (), np.empty((0, 0))
+        return MapDescription(
+            axes=tuple(self.axis_names_),
+            notes=() if stress is None else (f"Stress {stress:.3g}.",),
+            proximity_note="Rows with similar values are near each other.",
+            comparable_axes=True,
+            stress=None if stress is None else float(stress),
+            spectrum=Spectrum(
+                label="Eigenvalue" if len(eigenvalues) else "",
+                values=tuple(eigenvalues.tolist()),
+                residuals=tuple(np.ravel(getattr(self, "residuals_", ())).tolist()),
+            ),
+            loadings=Loadings(columns=tuple(names), values=tuple(map(tuple, np.asarray(loadings).tolist()))),
+        )
 
     @property
     def schema_(self) -> Schema | None:

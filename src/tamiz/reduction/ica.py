@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.description import Loadings, MapDescription, Spectrum
 from tamiz.reduction.independent.gaussianity import contrast, gaussian_p_values
 from tamiz.reduction.independent.solvers import SOLVERS, Solution, random_rotation, solve
 from tamiz.reduction.independent.stability import ComponentStability, component_stability
@@ -283,6 +285,34 @@ class ICA(Reducer):
             "TZ403",
             f"ICA: {named} cannot be distinguished from Gaussian noise (p-value above {GAUSSIAN_LEVEL:g}): "
             f"{consequence}.",
+        )
+
+    def describe(self) -> MapDescription:
+        """Describe the number of components, their test, the convergence, and the negentropy of every component."""
+        k, n_gaussian = len(self.components_), int((self.gaussian_p_values_ > GAUSSIAN_LEVEL).sum())
+        notes = [
+            f"The first {k:,} principal components, scaled to variance 1 and rotated to be as independent as possible."
+            if k > 1
+            else "The first principal component, scaled to variance 1."
+        ]
+        if self.standardize:
+            notes.append("Numeric columns are divided by their standard deviation.")
+        if n_gaussian > 1:
+            notes.append(
+                f"{n_gaussian:,} of the components cannot be distinguished from noise, and their directions are arbitrary."
+            )
+        if not self.converged_:
+            notes.append(f"The rotation was still changing after {self.n_iter_:,} iterations.")
+        return replace(
+            super().describe(),
+            notes=tuple(notes),
+            proximity_note="Rows with similar sources are near each other; every source has the same variance.",
+            spectrum=Spectrum(
+                label="Negentropy value",
+                values=tuple(self.negentropy_.tolist()),
+                note="How far the distribution of each coordinate is from normal; 0 for a normal distribution.",
+            ),
+            loadings=Loadings(columns=tuple(self.coordinate_names_), values=tuple(map(tuple, self.mixing_.tolist()))),
         )
 
     def stability(self, n_starts: int = 20, *, random_state: Seed = None) -> ComponentStability:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
 from tamiz.reduction.classical.scaling import ClassicalSolution
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import (
     LandmarkScaling,
@@ -244,6 +246,22 @@ class LandmarkMDS(Reducer):
                 f"{100 * solution.negative_share.value:.3g} % of the sum of absolute eigenvalues is negative (smallest "
                 f"{solution.smallest_eigenvalue:.4g}, largest {largest:.4g}), and the coordinates do not show this part.",
             )
+
+    def describe(self) -> MapDescription:
+        """Describe the eigenvalues of the landmarks and the sampled stress."""
+        described = super().describe()
+        error = self.sampled_stress_error_
+        notes = (
+            f"All rows are mapped by their distances to {len(self.landmarks_):,} landmarks.",
+            f"Stress {self.sampled_stress_:.3g}{f' +- {error:.1g}, over random pairs of rows' if error else ''}.",
+        )
+        note = "The sum of squares of the landmarks along each of their coordinates."
+        return replace(
+            described,
+            notes=notes,
+            proximity_note="Rows with similar distances to the landmarks are near each other.",
+            spectrum=replace(described.spectrum, note=note),
+        )
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """Fit and return the coordinates of the rows."""

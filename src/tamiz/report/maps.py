@@ -26,14 +26,13 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tamiz.reduction.description import Loadings, Spectrum
     from tamiz.report.records.columns import ColumnSummary
     from tamiz.report.records.maps import (
         ColorColumn,
         ImageSetRecord,
-        Loadings,
         MapRecord,
         QualityRecord,
-        SpectrumRecord,
     )
     from tamiz.report.records.study import StudyRecord
 
@@ -201,7 +200,7 @@ def _single_point_note(fitted_map: MapRecord) -> str:
     return ""
 
 
-def _equal_eigenvalues_note(spectrum: SpectrumRecord) -> str:
+def _equal_eigenvalues_note(spectrum: Spectrum) -> str:
     """Return a note if all eigenvalues are equal within rounding, so that the axes are arbitrary; else ""."""
     values = () if _has_shares(spectrum) else spectrum.values
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
@@ -292,16 +291,16 @@ def _distance_note(fitted_map: MapRecord) -> str:
     return fitted_map.proximity_note
 
 
-def _has_shares(spectrum: SpectrumRecord) -> bool:
+def _has_shares(spectrum: Spectrum) -> bool:
     return bool(spectrum.cumulative)
 
 
-def _total_name(spectrum: SpectrumRecord) -> str:
+def _total_name(spectrum: Spectrum) -> str:
     """Return the total that the shares of a spectrum refer to, from its label."""
     return shorten(spectrum.label, 60).removeprefix("Share of ")
 
 
-def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
+def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
     if not spectrum.values:
         return None
@@ -335,7 +334,7 @@ def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
     }
 
 
-def _spectrum_chart(spectrum: SpectrumRecord, n_shown: int, number_label: str, described: str) -> Chart:
+def _spectrum_chart(spectrum: Spectrum, n_shown: int, number_label: str, described: str) -> Chart:
     display = EigenvalueDisplay(
         spectrum.values[:n_shown],
         reference=spectrum.reference[:n_shown] or None,
@@ -345,12 +344,12 @@ def _spectrum_chart(spectrum: SpectrumRecord, n_shown: int, number_label: str, d
     return Chart(display.plot, described)
 
 
-def _includes_all_shares(spectrum: SpectrumRecord) -> bool:
+def _includes_all_shares(spectrum: Spectrum) -> bool:
     """Whether the shares add up to 1, so that no component was left uncomputed."""
     return bool(spectrum.cumulative[-1] >= 1 - _ROUNDING)
 
 
-def _components_for_80_percent(spectrum: SpectrumRecord) -> str:
+def _components_for_80_percent(spectrum: Spectrum) -> str:
     cumulative, total = spectrum.cumulative, len(spectrum.values)
     n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
     verb = "accounts for" if n == 1 else "account for"
@@ -361,7 +360,7 @@ def _components_for_80_percent(spectrum: SpectrumRecord) -> str:
     return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
-def _first_eigenvalues_text(spectrum: SpectrumRecord) -> str:
+def _first_eigenvalues_text(spectrum: Spectrum) -> str:
     name = shorten(spectrum.label, 60).lower()
     # No line break inside a power of ten.
     first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum.values[:2]]

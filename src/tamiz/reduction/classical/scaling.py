@@ -237,3 +237,9 @@ def _decompose(B: InnerProducts, k: int, tol: float) -> tuple[LeadingEigenpairs,
     found, vectors = found[::-1], vectors[:, ::-1][:, :k]
     residuals = np.linalg.norm(dense @ vectors - vectors * found[:k], axis=0)
     return LeadingEigenpairs(found[:k] * unit, vectors.T, residuals * unit, float(found[-1]) * unit), found * unit
+
+
+def format_negative_share(share: float, error: float) -> str:
+    """Return the share of negative eigenvalues in percent, with its standard error where it is an estimate."""
+    percent = f"{100 * share:.3g} %"
+    return percent if not error else f"about {percent} (+- {100 * error:.1g} %)"

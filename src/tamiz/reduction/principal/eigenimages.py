@@ -38,7 +38,7 @@ def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> 
 
 def mean_image(shape: tuple[int, int], mean: Floats) -> ImageSet:
     """Return the mean as an image."""
-    return ImageSet("The mean", shape, ["Mean"], [mean.tolist()])
+    return ImageSet("The mean", shape, ["Mean"], [mean.tolist()], note="The average of every pixel.")
 
 
 def eigenimages(shape: tuple[int, int], components: NDArray[Any], scale: Floats, shares: Floats) -> ImageSet:
@@ -55,7 +55,10 @@ def eigenimages(shape: tuple[int, int], components: NDArray[Any], scale: Floats,
     """
     shown = min(len(components), _MAX_IMAGES)
     names = [f"PC {k + 1} ({shares[k]:.1%})" for k in range(shown)]
-    return ImageSet("The components", shape, names, (components[:shown] * scale).tolist(), signed=True)
+    note = (
+        "Changes along each component: light pixels become lighter, dark pixels darker, and grey pixels do not change."
+    )
+    return ImageSet("The components", shape, names, (components[:shown] * scale).tolist(), signed=True, note=note)
 
 
 def reconstructed_rows(
@@ -80,5 +83,6 @@ def reconstructed_rows(
         for i, k in enumerate(steps):
             points[i, :k] = embedding[row, :k]
         images = reconstruct(points).tolist()
-        shown.append(ImageSet(f"Row {row + 1} reconstructed", shape, names, images, shows_rows=True))
+        note = "The reconstruction from the mean and this number of components."
+        shown.append(ImageSet(f"Row {row + 1} reconstructed", shape, names, images, shows_rows=True, note=note))
     return shown

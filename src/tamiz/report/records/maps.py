@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tamiz.reduction.description import MapDescription
 from tamiz.report.records.codec import Named, check_lengths
 
 
@@ -65,38 +66,6 @@ class GraphRecord(Named):
     unweighted: bool
     search: str | None
     recall: float | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SpectrumRecord:
-    """The eigenvalues of a map, or the shares of its components with their cumulative shares.
-
-    `reference` are the shares by chance (parallel analysis), which `chance_title` and `chance_note` put into words.
-    """
-
-    label: str
-    note: str
-    values: tuple[float, ...]
-    cumulative: tuple[float, ...]
-    residuals: tuple[float, ...]
-    reference: tuple[float, ...]
-    chance_title: str
-    chance_note: str
-
-    def __post_init__(self) -> None:
-        if self.cumulative:
-            check_lengths(values=self.values, cumulative=self.cumulative)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Loadings:
-    """The weight of each column, or of each level, in the axes."""
-
-    columns: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
-
-    def __post_init__(self) -> None:
-        check_lengths(columns=self.columns, values=self.values)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,21 +159,17 @@ class ImageSetRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MapRecord(Named):
-    """A map: its axes, points, spectrum, loadings, correlations with the columns, and clusters.
+class MapRecord(MapDescription):
+    """A map: its description with the first axes, its points, correlations with the columns, and clusters.
 
-    `points` are the first two coordinates of the shown `rows`, None if they were left out. `comparable_axes` is whether both axes
-    have one unit. `clusters` is None for a table without columns.
+    `points` are the first two coordinates of the shown `rows`, None if they were left out. `clusters` is None for a table without
+    columns.
     """
 
-    axes: tuple[str, ...]
-    notes: tuple[str, ...]
-    proximity_note: str
-    comparable_axes: bool
+    id: str
+    label: str
     points: tuple[tuple[float, ...], ...] | None
     rows: tuple[int, ...]
-    spectrum: SpectrumRecord
-    loadings: Loadings
     explanation: AxisCorrelationsRecord
     clusters: MapClustersRecord | None
     galleries: tuple[ImageSetRecord, ...]
