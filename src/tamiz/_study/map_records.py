@@ -12,16 +12,14 @@ from tamiz._study.sampling import MAX_EXACT_POINTS
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet
 from tamiz.reduction.clusters import find_clusters
-from tamiz.reduction.rules import MAX_COLUMNS, ClusterRule, describe_clusters, most_correlated_columns
-from tamiz.report.records.codec import Named
+from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, most_correlated_columns
+from tamiz.report.records.codec import Named, extend_record
 from tamiz.report.records.maps import (
     AxisCorrelationsRecord,
-    ClusterRuleRecord,
     GreyImage,
     ImageSetRecord,
     MapClustersRecord,
     MapRecord,
-    RuleConditionRecord,
 )
 from tamiz.runtime.user_warnings import plain_notes
 from tamiz.statistics.base import Floats
@@ -55,17 +53,15 @@ def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, s
     facts = fitted.reducer.describe()
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
     explanation = _axis_correlations(fitted, seed)
-    return MapRecord(
+    return extend_record(
+        MapRecord,
+        facts,
         id=name.id,
         label=name.label,
         axes=facts.axes[:2],
         notes=plain_notes([*facts.notes, *fitted.sampling_notes()]),
-        proximity_note=facts.proximity_note,
-        comparable_axes=facts.comparable_axes,
-        stress=facts.stress,
         points=points,
         rows=() if shown_rows is None else tuple(fitted.table.row_numbers[shown_rows].tolist()),
-        spectrum=facts.spectrum,
         loadings=replace(facts.loadings, values=tuple(row[:_MAX_AXES] for row in facts.loadings.values)),
         explanation=explanation,
         clusters=_map_clusters(fitted, explanation, seed, comparable_axes=facts.comparable_axes),
@@ -120,35 +116,16 @@ def _map_clusters(
     columns = used
     if len(used) > MAX_COLUMNS:
         columns = used[most_correlated_columns(np.array(explanation.values), np.array(explanation.chance))]
-    found = describe_clusters(fitted.table, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist())
+    found = describe_clusters(
+        fitted.table, points, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist()
+    )
     return MapClustersRecord(
-        rules=tuple(_rule_record(one, points[found.numbers == one.cluster]) for one in found.rules),
+        rules=found.rules,
         n_rows=len(points),
         n_mapped=fitted.table.schema.n_rows,
         n_outside=int(np.count_nonzero(found.numbers == 0)),
         n_considered=len(columns),
         n_columns=len(used),
-    )
-
-
-def _rule_record(rule: ClusterRule, points: Floats) -> ClusterRuleRecord:
-    return ClusterRuleRecord(
-        n_rows=rule.n_rows,
-        center=tuple(np.median(points, axis=0).tolist()),
-        conditions=tuple(
-            RuleConditionRecord(
-                column=one.column,
-                kind=one.kind,
-                thresholds=tuple(value for value in one.values if not isinstance(value, str)),
-                levels=tuple(value for value in one.values if isinstance(value, str)),
-                text=one.text,
-            )
-            for one in rule.conditions
-        ),
-        precision=rule.precision,
-        coverage=rule.coverage,
-        n_fulfilling=rule.n_fulfilling,
-        n_test=rule.n_test,
     )
 
 

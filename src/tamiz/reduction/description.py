@@ -1,6 +1,7 @@
-"""The description of a fitted map: the meaning of its distances, its results in sentences, its spectrum and its loadings."""
+"""The description of a map in plain fields: the meaning of its distances, its spectrum and loadings, and rules of its clusters."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tamiz.runtime.validation import check_lengths
 
@@ -91,3 +92,76 @@ class MapDescription:
     stress: float | None
     spectrum: Spectrum
     loadings: Loadings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuleCondition:
+    """A condition on one column.
+
+    Attributes
+    ----------
+    column : str
+    kind : {"above", "below", "between", "equals", "one of", "missing"}
+        "above" is > and "below" is <=; "between" is > the first threshold and <= the second. "equals" is of a level or of a
+        number. A missing value fulfils only "missing".
+    text : str
+        The condition in words, such as "flipper_length > 206".
+    thresholds : tuple of float
+        Dates in seconds since 1970.
+    levels : tuple of str
+    """
+
+    column: str
+    kind: Literal["above", "below", "between", "equals", "one of", "missing"]
+    text: str
+    thresholds: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> tuple[float, ...] | tuple[str, ...]:
+        """The thresholds, or the levels."""
+        return self.thresholds or self.levels
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterRule:
+    """The rule of a cluster, measured on held-out rows.
+
+    Attributes
+    ----------
+    cluster : int
+        The number of the cluster; 1 is the largest.
+    label : str
+        The label of a cluster that was passed, else its number.
+    n_rows : int
+        Number of rows of the cluster.
+    center : tuple of float
+        The medians of the coordinates of its rows.
+    conditions : tuple of RuleCondition
+        All of them must be fulfilled; empty if no simple rule describes the cluster.
+    precision : float or None
+        Share of the held-out rows that fulfil the rule which are in the cluster, weighted; None without a rule.
+    coverage : float or None
+        Share of the held-out rows of the cluster which fulfil the rule, weighted; None without a rule.
+    n_fulfilling, n_test : int
+        Number of held-out rows that fulfil the rule, and of held-out rows in the cluster.
+    """
+
+    cluster: int
+    label: str
+    n_rows: int
+    center: tuple[float, ...]
+    n_test: int
+    conditions: tuple[RuleCondition, ...] = ()
+    precision: float | None = None
+    coverage: float | None = None
+    n_fulfilling: int = 0
+
+    def __post_init__(self) -> None:
+        if self.conditions and (self.precision is None or self.coverage is None):
+            raise ValueError("a rule without precision or coverage")
+
+    @property
+    def text(self) -> str:
+        """The conditions, joined by "and"; "no simple rule" without any."""
+        return " and ".join(condition.text for condition in self.conditions) or "no simple rule"

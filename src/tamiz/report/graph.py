@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from tamiz.report.records.maps import GraphRecord, NeighborCounts, Range
+    from tamiz.graphs.description import NeighborCounts, Range
+    from tamiz.report.records.maps import GraphRecord
     from tamiz.report.records.study import StudyRecord
 
 # Below this recall of the true neighbours there is a warning.

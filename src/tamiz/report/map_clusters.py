@@ -9,7 +9,8 @@ from tamiz.report.text import count_with_noun, format_count, format_percent, sho
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from tamiz.report.records.maps import ClusterRuleRecord, MapClustersRecord, MapRecord, RuleConditionRecord
+    from tamiz.reduction.description import ClusterRule, RuleCondition
+    from tamiz.report.records.maps import MapClustersRecord, MapRecord
 
 _CLUSTERS_SHOWN = 12
 _CONDITION_WIDTH = 80
@@ -75,12 +76,12 @@ def cluster_centers(fitted_map: MapRecord) -> list[tuple[float, ...]]:
     return [one.center for one in fitted_map.clusters.rules[:_CLUSTERS_SHOWN]]
 
 
-def _imputed(condition: RuleConditionRecord, columns: Collection[str] | None) -> bool:
+def _imputed(condition: RuleCondition, columns: Collection[str] | None) -> bool:
     """Whether rows fulfil a condition because their value is missing, and the map used an imputed one."""
     return condition.kind == "missing" and (columns is None or condition.column in columns)
 
 
-def _describe_rule(rule: ClusterRuleRecord, columns: Collection[str] | None) -> dict[str, Any]:
+def _describe_rule(rule: ClusterRule, columns: Collection[str] | None) -> dict[str, Any]:
     size = count_with_noun(rule.n_rows, "row")
     if rule.precision is None or rule.coverage is None:
         return {"size": size, "conditions": [], "shares": "", "measured": ""}

@@ -81,6 +81,11 @@ def from_json(cls: type[Record], data: Any) -> Record:
     return record
 
 
+def extend_record(cls: type[Record], record: DataclassInstance, **more: Any) -> Record:
+    """Return the record of a subclass with the values of a record, and with others that replace or follow them."""
+    return cls(**{field.name: getattr(record, field.name) for field in fields(record)} | more)
+
+
 def check_known(what: str, name: str, known: Any) -> None:
     """Raise ValueError if a name is none of the known ones."""
     if name not in known:

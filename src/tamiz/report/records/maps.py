@@ -3,69 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tamiz.reduction.description import MapDescription
+from tamiz.graphs.description import GraphDescription
+from tamiz.reduction.description import ClusterRule, MapDescription
 from tamiz.report.records.codec import Named, check_lengths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Range:
-    """The smallest, the median and the largest of some numbers."""
-
-    min: float
-    median: float
-    max: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Histogram:
-    """The number of rows in each bin of equal whole width, from `start` on."""
-
-    start: int
-    width: int
-    rows: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NeighborCounts(Range):
-    """The numbers of neighbours of the rows."""
-
-    histogram: Histogram
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComponentsRecord:
-    """The number of components of a graph, and the sizes of the largest ones."""
-
-    n: int
-    sizes: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.sizes:
-            raise ValueError("no components")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GraphRecord(Named):
+class GraphRecord(GraphDescription):
     """The neighbour graph of the rows.
 
     `description` is the builder in words, "" for a class from elsewhere. `n_joining_edges` connect its components, None if they
-    cannot be connected. `radius`, `t` (of heat-kernel weights), `search` and its `recall` are None where the builder has none.
+    cannot be connected.
     """
 
+    id: str
+    label: str
     parameters: str
     description: str
     by_class: bool
-    n_rows: int
-    n_edges: int
-    components: ComponentsRecord
     n_joining_edges: int | None
-    neighbors: NeighborCounts
-    degrees: Range
-    radius: float | None
-    t: float | None
-    unweighted: bool
-    search: str | None
-    recall: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,45 +43,13 @@ class AxisCorrelationsRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RuleConditionRecord:
-    """A condition on a column: above, below or between thresholds, one or several levels, or missing. `text` has it in words."""
-
-    column: str
-    kind: Literal["above", "below", "between", "equals", "one of", "missing"]
-    thresholds: tuple[float, ...]
-    levels: tuple[str, ...]
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClusterRuleRecord:
-    """A visible cluster of a map, its centre, and its rule; without conditions there is no simple rule.
-
-    On rows that were not used to find the rule, `precision` is the share of the `n_fulfilling` rows that are in the cluster, and
-    `coverage` the share of the `n_test` rows of the cluster that fulfil the rule.
-    """
-
-    n_rows: int
-    center: tuple[float, ...]
-    conditions: tuple[RuleConditionRecord, ...]
-    precision: float | None
-    coverage: float | None
-    n_fulfilling: int
-    n_test: int
-
-    def __post_init__(self) -> None:
-        if self.conditions and (self.precision is None or self.coverage is None):
-            raise ValueError("a rule without precision or coverage")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class MapClustersRecord:
     """The visible clusters of a map, the largest first, from `n_rows` of the `n_mapped` rows; `n_outside` are in none.
 
     `n_considered` of the `n_columns` columns were considered for conditions.
     """
 
-    rules: tuple[ClusterRuleRecord, ...]
+    rules: tuple[ClusterRule, ...]
     n_rows: int
     n_mapped: int
     n_outside: int
