@@ -291,7 +291,7 @@ def test_a_map_of_one_axis_has_one_table_and_no_arrows(wine: dict[str, Any]) -> 
         reduced[part]["values"] = [row[:1] for row in reduced[part]["values"]]
     reduced["spectrum"] |= {"values": [1.0], "cumulative": [1.0], "reference": [1.0]}
     shown = collected(collect_maps, wine)["maps"][0]
-    assert [side["axis"] for side in shown["axes"]["sides"]] == ["PC 1"]
+    assert len(shown["axes"]["sides"]) == 1
     assert (shown["arrows"], shown["drawn"]["arrows"]) == ("", [])
     assert shown["spectrum"]["title"] == wine["maps"][0]["spectrum"]["chance_title"]
 

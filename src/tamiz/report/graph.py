@@ -22,18 +22,7 @@ _MIN_RECALL = 0.95
 
 
 def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: facts, warnings, components, and the histogram of neighbours.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None without a graph.
-    """
+    """Return the facts, warnings, components, and the histogram of neighbours; None without a graph."""
     graph = result.graph
     if graph is None:
         return None

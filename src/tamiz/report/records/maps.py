@@ -1,5 +1,6 @@
 """Records of the maps: the neighbour graph, the maps, their quality, and the values that colour their points."""
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Literal
 
@@ -165,21 +166,23 @@ class QualityRecord:
     chance_trust: float | None = None
     n_chance_rows: tuple[int | None, ...] = ()
 
+    def values(self, name: str) -> tuple[float | None, ...]:
+        """Return a measure of every map, () if it was not computed."""
+        return next((one.values for one in self.measures if one.name == name), ())
+
     def check_maps(self, n_maps: int) -> None:
         """Raise ValueError unless every part is of so many maps."""
-        for measure in self.measures:
-            check_lengths(maps=n_maps, values=measure.values)
-        check_lengths(maps=n_maps, curves=self.agreement.r_nx)
-        for distances in (self.shape_distances, *self.shape_distances):
-            check_lengths(maps=n_maps, shape_distances=distances)
-        if self.pairs is not None:
-            check_lengths(maps=n_maps, diagrams=self.pairs.on_map)
-        if self.stress_per_point:
-            check_lengths(maps=n_maps, stress=self.stress_per_point)
-        if self.trust_per_point:
-            check_lengths(maps=n_maps, trust=self.trust_per_point)
-        if self.n_chance_rows:
-            check_lengths(maps=n_maps, rows=self.n_chance_rows)
+        parts: dict[str, list[Sized]] = {
+            "values": [one.values for one in self.measures],
+            "curves": [self.agreement.r_nx],
+            "shape_distances": [self.shape_distances, *self.shape_distances],
+            "diagrams": [] if self.pairs is None else [self.pairs.on_map],
+            "rows": [one for one in (self.stress_per_point, self.trust_per_point, self.n_chance_rows) if one],
+        }
+        for name, sized in parts.items():
+            for one in sized:
+                lengths: dict[str, Sized | int] = {"maps": n_maps, name: one}
+                check_lengths(**lengths)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
