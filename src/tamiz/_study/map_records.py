@@ -39,16 +39,9 @@ _ROUNDING = 1e-12
 
 
 def describe_map(fitted: StudyMap, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
-    """Return the record of a map for the report: its points, spectrum, loadings, correlations with the columns, and clusters.
+    """Return the record of a map for the report, without its points if there are no shown rows.
 
-    Parameters
-    ----------
-    fitted : StudyMap
-    name : Named
-    shown_rows : ndarray of row numbers or None
-        The points; None leaves them out.
-    seed : int
-        Draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
+    The seed draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
     """
     facts = fitted.reducer.describe()
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])

@@ -280,6 +280,7 @@ class Autoencoder(Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the error beside that of PCA, the columns by their errors, and the training."""
+        check_is_fitted(self)
         n, k, sizes = self.n_validation_, len(self.axis_names_), self.hidden_sizes_
         rows = f"{n:,} rows that it was not trained on" if n else "the rows that it was trained on"
         units = " and ".join(f"{size:,}" for size in sizes)
@@ -319,10 +320,6 @@ class Autoencoder(Reducer):
             )
             if names
         ]
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,14 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the map to the rows of X."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y, **fit_params).embedding_
 
     @property
     def quadratic_cost(self) -> bool:

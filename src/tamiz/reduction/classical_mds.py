@@ -19,6 +19,7 @@ from tamiz.reduction.classical.scaling import (
     format_negative_share,
     scale_coordinates,
     scale_distances,
+    warn_of_zero_coordinates,
 )
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
@@ -226,20 +227,14 @@ class ClassicalMDS(Reducer):
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn about missing convergence, zero coordinates and negative eigenvalues."""
         warn_user(one.with_sentence(f"ClassicalMDS: {one}") for one in solution.warnings)
-        k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
-        positive = int((self.eigenvalues_ > 0).sum())
-        if positive < k:
-            ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            warn(
-                "TZ403", f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."
-            )
+        warn_of_zero_coordinates("ClassicalMDS", self.eigenvalues_)
         if self.correction is None and not self.is_euclidean_:
             share = format_negative_share(self.negative_share_, self.negative_share_error_)
             warn(
                 "TZ402",
                 f"ClassicalMDS: the distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative "
-                f"(smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the coordinates do not show this "
-                "part. correction='cailliez' or correction='lingoes' makes them Euclidean.",
+                f"(smallest {self.smallest_eigenvalue_:.4g}, largest {self.eigenvalues_[0]:.4g}), and the coordinates do not show "
+                "this part. correction='cailliez' or correction='lingoes' makes them Euclidean.",
             )
 
     def describe(self) -> MapDescription:
@@ -263,10 +258,6 @@ class ClassicalMDS(Reducer):
             proximity_note="The distance of two points approximates the distance of their rows in the table.",
             spectrum=replace(described.spectrum, note=note),
         )
-
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -66,10 +66,6 @@ class GraphReducer(Reducer):
         check_is_fitted(self)
         return self.graph_.schema
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
-
     def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
         """Return the parameter `graph`, or the default builder for a number of rows."""
         return self._default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)

@@ -289,6 +289,7 @@ class ICA(Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the number of components, their test, the convergence, and the negentropy of every component."""
+        check_is_fitted(self)
         k, n_gaussian = len(self.components_), int((self.gaussian_p_values_ > GAUSSIAN_LEVEL).sum())
         notes = [
             f"The first {k:,} principal components, scaled to variance 1 and rotated to be as independent as possible."
@@ -347,10 +348,6 @@ class ICA(Reducer):
         with parallel.thread_session():
             rows, _ = WhiteRows.from_points(self.embedding_)
             return component_stability(rows, n, solver, tol, max_iter, make_rng(random_state))
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the sources of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the sources of new rows, each independently of the others.

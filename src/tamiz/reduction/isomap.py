@@ -18,12 +18,12 @@ from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
-from tamiz.reduction.classical.scaling import format_negative_share
+from tamiz.reduction.classical.scaling import format_negative_share, warn_of_zero_coordinates
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn, warn_user
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, ListOf
@@ -253,12 +253,7 @@ class Isomap(GraphReducer):
     def _warn_about_solution(self, parts: Sequence[GeodesicScaling]) -> None:
         """Warn about missing convergence, and about zero coordinates in the largest component."""
         warn_user(one.with_sentence(f"Isomap: {one}") for part in parts for one in part.warnings)
-        values = max(parts, key=lambda part: len(part.embedding)).eigenvalues
-        positive = int((values > 0).sum())
-        if positive < len(values):
-            ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            rest = len(values) - positive
-            warn("TZ403", f"Isomap: {positive:,} {ones} above 0, and the other {rest:,} coordinates are 0.")
+        warn_of_zero_coordinates("Isomap", max(parts, key=lambda part: len(part.embedding)).eigenvalues)
 
     def describe(self) -> MapDescription:
         """Describe the residual variance, the landmarks and the spectrum; with "per_component" those of the largest component."""

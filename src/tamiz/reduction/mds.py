@@ -358,10 +358,6 @@ class MDS(Reducer):
         proximity = f"Rows that are similar in the table are near each other on the map{meaning}"
         return replace(described, notes=notes, proximity_note=proximity)
 
-    def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, weights=weights).embedding_
-
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.
 

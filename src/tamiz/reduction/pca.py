@@ -347,6 +347,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the preprocessing, the shares of variance, the null model and the loadings."""
+        check_is_fitted(self)
         spectrum = Spectrum(
             label="Share of the total variance",
             values=tuple(self.explained_variance_ratio_.tolist()),

@@ -235,6 +235,7 @@ class StochasticMDS(Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the sampled stress."""
+        check_is_fitted(self)
         error = self.sampled_stress_error_
         of = f" +- {error:.1g}, over random pairs of rows" if error else ""
         note = (
@@ -243,10 +244,6 @@ class StochasticMDS(Reducer):
         )
         proximity = "The distance of two points approximates the distance of their rows in the table."
         return replace(super().describe(), notes=(note,), proximity_note=proximity)
-
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

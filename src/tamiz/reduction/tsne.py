@@ -313,6 +313,7 @@ class TSNE(NeighborEmbedding):
 
     def describe(self) -> MapDescription:
         """Describe the perplexity, the divergence and the convergence."""
+        check_is_fitted(self)
         return self._describe_descent(
             f"its neighbours in the table, about {self.perplexity_:.3g} of them (the perplexity), and repels all other rows",
             f"The Kullback-Leibler divergence of the map, {self.kl_divergence_:.3g}",

@@ -340,6 +340,7 @@ class UMAP(NeighborEmbedding):
 
     def describe(self) -> MapDescription:
         """Describe the neighbours, the cross entropy and the convergence."""
+        check_is_fitted(self)
         return self._describe_descent(
             f"its {self.n_neighbors_ - 1:,} nearest rows in the table, and repels other rows, drawn at random",
             f"The cross entropy of the map, {self.cross_entropy_:.3g} for each row",
