@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -299,7 +298,7 @@ class Autoencoder(Reducer):
             *self._column_error_notes(),
             f"The training {'converged within' if self.converged_ else 'was still improving after'} {self.n_epochs_:,} epochs.",
         )
-        return replace(super().describe(), notes=notes, proximity_note=proximity, comparable_axes=False)
+        return self._describe(notes, proximity, comparable_axes=False)
 
     def _column_error_notes(self) -> list[str]:
         """Return notes on the columns that the coordinates describe best, and on those of which they lose at least half."""

@@ -141,24 +141,42 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, 
         >>> described.spectrum.label, [round(value, 3) for value in described.spectrum.values]
         ('Share of the total variance', [0.362, 0.192])
         """
-        stress = getattr(self, "stress_", getattr(self, "sampled_stress_", None))
-        eigenvalues = np.ravel(getattr(self, "eigenvalues_", ()))
-        names, loadings = getattr(self, "coordinate_names_", None), getattr(self, "loadings_", None)
+        return self._describe()
+
+    def _describe(
+        self,
+        notes: Sequence[str] | None = None,
+        proximity_note: str = "Rows with similar values are near each other.",
+        *,
+        comparable_axes: bool = True,
+        spectrum: Spectrum | None = None,
+        spectrum_note: str = "",
+    ) -> MapDescription:
+        """Return the description with some texts; None of `notes` or `spectrum` is read from the fitted attributes."""
+        axes, stress = self.axis_names_, getattr(self, "stress_", getattr(self, "sampled_stress_", None))
+        names = getattr(self, "coordinate_names_", None)
+        loadings = getattr(self, "loadings_", getattr(self, "mixing_", None))
         if names is None or loadings is None:
             names, loadings = (), np.empty((0, 0))
+        if notes is None:
+            notes = () if stress is None else (f"Stress {stress:.3g}.",)
+        if spectrum is None:
+            values, residuals = (self._spectrum_values(name) for name in ("eigenvalues_", "residuals_"))
+            label = "Eigenvalue" if values else ""
+            spectrum = Spectrum(label=label, values=values, note=spectrum_note, residuals=residuals)
         return MapDescription(
-            axes=tuple(self.axis_names_),
-            notes=() if stress is None else (f"Stress {stress:.3g}.",),
-            proximity_note="Rows with similar values are near each other.",
-            comparable_axes=True,
+            axes=tuple(axes),
+            notes=tuple(notes),
+            proximity_note=proximity_note,
+            comparable_axes=comparable_axes,
             stress=None if stress is None else float(stress),
-            spectrum=Spectrum(
-                label="Eigenvalue" if len(eigenvalues) else "",
-                values=tuple(eigenvalues.tolist()),
-                residuals=tuple(np.ravel(getattr(self, "residuals_", ())).tolist()),
-            ),
+            spectrum=spectrum,
             loadings=Loadings(columns=tuple(names), values=tuple(map(tuple, np.asarray(loadings).tolist()))),
         )
+
+    def _spectrum_values(self, name: str) -> tuple[float, ...]:
+        """Return the values of an attribute such as `eigenvalues_`, () without it."""
+        return tuple(np.ravel(getattr(self, name, ())).tolist())
 
     @property
     def schema_(self) -> Schema | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
@@ -239,25 +238,21 @@ class ClassicalMDS(Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the eigenvalues, the additive constant and the share of negative eigenvalues."""
-        described = super().describe()
-        notes: tuple[str, ...] = ()
+        check_is_fitted(self)
+        notes = []
         if constant := self.additive_constant_:
             added = (
                 f"{constant:.6g} was added to every distance, by Cailliez's rule"
                 if self.correction == "cailliez"
                 else f"{2 * constant:.6g} was added to every squared distance, by Lingoes's rule"
             )
-            notes = (f"{added}, so that the distances are Euclidean.",)
+            notes.append(f"{added}, so that the distances are Euclidean.")
         note = "The sum of squares along each coordinate."
         if not self.is_euclidean_:
             share = format_negative_share(self.negative_share_, self.negative_share_error_)
             note += f" The distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative."
-        return replace(
-            described,
-            notes=notes,
-            proximity_note="The distance of two points approximates the distance of their rows in the table.",
-            spectrum=replace(described.spectrum, note=note),
-        )
+        proximity = "The distance of two points approximates the distance of their rows in the table."
+        return self._describe(notes, proximity, spectrum_note=note)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import graph_tags, resolve_builder
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.description import MapDescription
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants
 from tamiz.table.schema import Schema
 
@@ -70,19 +68,13 @@ class GraphReducer(Reducer):
         """Return the parameter `graph`, or the default builder for a number of rows."""
         return self._default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
 
-    def describe(self) -> MapDescription:
-        """Describe the map; the eigenvalues of several components are those of the largest."""
-        described = super().describe()
-        values, residuals = (self._in_largest_component(name) for name in ("eigenvalues_", "residuals_"))
-        return replace(described, spectrum=replace(described.spectrum, values=values, residuals=residuals))
-
-    def _in_largest_component(self, name: str) -> tuple[float, ...]:
-        """Return the values of an attribute for the largest component, () without the attribute.
+    def _spectrum_values(self, name: str) -> tuple[float, ...]:
+        """Return the values of an attribute for the largest component, () without it.
 
         It has a row of values for each component, NaN where a component is too small, or one for all.
         """
         values = np.atleast_1d(getattr(self, name, ()))
-        if values.ndim == 2 and len(values):
+        if values.ndim == 2:
             values = values[np.argmax(np.bincount(vars(self)["component_labels_"]))]
         return tuple(values[np.isfinite(values)].tolist())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.description import Loadings, MapDescription, Spectrum
+from tamiz.reduction.description import MapDescription, Spectrum
 from tamiz.reduction.independent.gaussianity import contrast, gaussian_p_values
 from tamiz.reduction.independent.solvers import SOLVERS, Solution, random_rotation, solve
 from tamiz.reduction.independent.stability import ComponentStability, component_stability
@@ -304,16 +303,14 @@ class ICA(Reducer):
             )
         if not self.converged_:
             notes.append(f"The rotation was still changing after {self.n_iter_:,} iterations.")
-        return replace(
-            super().describe(),
-            notes=tuple(notes),
-            proximity_note="Rows with similar sources are near each other; every source has the same variance.",
+        return self._describe(
+            notes,
+            "Rows with similar sources are near each other; every source has the same variance.",
             spectrum=Spectrum(
                 label="Negentropy value",
                 values=tuple(self.negentropy_.tolist()),
                 note="How far the distribution of each coordinate is from normal; 0 for a normal distribution.",
             ),
-            loadings=Loadings(columns=tuple(self.coordinate_names_), values=tuple(map(tuple, self.mixing_.tolist()))),
         )
 
     def stability(self, n_starts: int = 20, *, random_state: Seed = None) -> ComponentStability:

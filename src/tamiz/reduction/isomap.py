@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -257,10 +256,10 @@ class Isomap(GraphReducer):
 
     def describe(self) -> MapDescription:
         """Describe the residual variance, the landmarks and the spectrum; with "per_component" those of the largest component."""
-        described = super().describe()
+        check_is_fitted(self)
         part = int(np.argmax(np.bincount(self.component_labels_)))
         share, error = (np.atleast_1d(of)[part] for of in (self.negative_share_, self.negative_share_error_))
-        variances = self._in_largest_component("residual_variances_")
+        variances = self._spectrum_values("residual_variances_")
         n, n_landmarks = len(self.component_labels_), len(self.landmark_rows_)
         sampled = n_landmarks < n
         rows = f" All rows are mapped by their distances to {n_landmarks:,} of them, the landmarks." if sampled else ""
@@ -278,12 +277,8 @@ class Isomap(GraphReducer):
         if share:
             negative = format_negative_share(share, error)
             note += f" {negative} of the sum of absolute eigenvalues is negative: no map has exactly these distances."
-        return replace(
-            described,
-            notes=tuple(notes),
-            proximity_note="The distance of two points approximates the length of the shortest path between their rows.",
-            spectrum=replace(described.spectrum, note=note),
-        )
+        proximity = "The distance of two points approximates the length of the shortest path between their rows."
+        return self._describe(notes, proximity, spectrum_note=note)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

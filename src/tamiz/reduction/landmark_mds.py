@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -244,19 +243,15 @@ class LandmarkMDS(Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the eigenvalues of the landmarks and the sampled stress."""
-        described = super().describe()
+        check_is_fitted(self)
         error = self.sampled_stress_error_
         notes = (
             f"All rows are mapped by their distances to {len(self.landmarks_):,} landmarks.",
             f"Stress {self.sampled_stress_:.3g}{f' +- {error:.1g}, over random pairs of rows' if error else ''}.",
         )
         note = "The sum of squares of the landmarks along each of their coordinates."
-        return replace(
-            described,
-            notes=notes,
-            proximity_note="Rows with similar distances to the landmarks are near each other.",
-            spectrum=replace(described.spectrum, note=note),
-        )
+        proximity = "Rows with similar distances to the landmarks are near each other."
+        return self._describe(notes, proximity, spectrum_note=note)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -186,22 +185,18 @@ class LaplacianEigenmaps(GraphReducer):
 
     def describe(self) -> MapDescription:
         """Describe the eigenvalues and residuals; with "per_component" those of the largest component."""
-        described = super().describe()
-        n_zero = sum(value < _ZERO_EIGENVALUE for value in described.spectrum.values)
+        check_is_fitted(self)
+        n_zero = sum(value < _ZERO_EIGENVALUE for value in self._spectrum_values("eigenvalues_"))
         note = (
             f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 up to rounding: edges of negligible weight connect "
             "groups of rows, and the positions of these groups are arbitrary. A larger t or binary weights connects them."
         )
-        return replace(
-            described,
-            notes=(note,) if n_zero else (),
-            proximity_note="Rows that are close in the graph are near each other; distances between groups have little meaning.",
+        return self._describe(
+            [note] if n_zero else [],
+            "Rows that are close in the graph are near each other; distances between groups have little meaning.",
             comparable_axes=False,
-            spectrum=replace(
-                described.spectrum,
-                note="The smaller an eigenvalue, the less its coordinate changes along edges; an eigenvector with eigenvalue 0 "
-                "is constant on each component.",
-            ),
+            spectrum_note="The smaller an eigenvalue, the less its coordinate changes along edges; an eigenvector with eigenvalue "
+            "0 is constant on each component.",
         )
 
     def transform(self, X: Any) -> NDArray[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -251,26 +250,20 @@ class LocallyLinearEmbedding(GraphReducer):
 
     def describe(self) -> MapDescription:
         """Describe the local condition and the eigenvalues; with "per_component" those of the largest component."""
-        described = super().describe()
-        sizes = np.bincount(self.component_labels_)
-        notes: tuple[str, ...] = (_LOCAL_CONDITIONS[self.method],)
+        check_is_fitted(self)
+        sizes, notes = np.bincount(self.component_labels_), [_LOCAL_CONDITIONS[self.method]]
         if len(sizes) > 1:
-            notes += (
+            notes.append(
                 f"The graph has {len(sizes):,} components, and each has coordinates of its own: the components overlap on the "
                 "map, and their positions relative to each other have no meaning. The eigenvalues are those of the largest, of "
-                f"{sizes.max():,} rows.",
+                f"{sizes.max():,} rows."
             )
-        return replace(
-            described,
-            notes=notes,
-            proximity_note="Rows that are neighbours in the table are near each other; distances are stretched differently in "
-            "different places.",
+        return self._describe(
+            notes,
+            "Rows that are neighbours in the table are near each other; distances are stretched differently in different places.",
             comparable_axes=False,
-            spectrum=replace(
-                described.spectrum,
-                note="The smaller an eigenvalue, the smaller the sum of squared errors of its coordinate in the neighbourhoods of "
-                "all rows.",
-            ),
+            spectrum_note="The smaller an eigenvalue, the smaller the sum of squared errors of its coordinate in the "
+            "neighbourhoods of all rows.",
         )
 
     def transform(self, X: Any) -> NDArray[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -343,7 +342,7 @@ class MDS(Reducer):
 
     def describe(self) -> MapDescription:
         """Describe the meaning of the distances, the stress and the convergence."""
-        described = super().describe()
+        check_is_fitted(self)
         target, meaning = _DISTANCE_MEANINGS[self.kind_]
         fitted = "those of the rows" if self.kind_ == "metric" else "the fitted function"
         steps = f"{self.n_iter_:,} {'iteration' if self.n_iter_ == 1 else 'iterations'}"
@@ -355,8 +354,7 @@ class MDS(Reducer):
             if self.converged_
             else f"SMACOF did not converge within {steps}; the stress was still decreasing.",
         )
-        proximity = f"Rows that are similar in the table are near each other on the map{meaning}"
-        return replace(described, notes=notes, proximity_note=proximity)
+        return self._describe(notes, f"Rows that are similar in the table are near each other on the map{meaning}")
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

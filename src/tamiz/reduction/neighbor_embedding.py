@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -110,11 +109,10 @@ class NeighborEmbedding(GraphReducer):
     def _describe_descent(self, attraction: str, objective: str, steps: str) -> MapDescription:
         """Describe what attracts and repels a row, the objective, and the convergence within some steps."""
         ended = "converged within" if self.converged_ else "was still decreasing after"
-        return replace(
-            super().describe(),
-            notes=(f"Each row attracts {attraction}. {objective}, {ended} {steps}.",),
-            proximity_note="Rows that are neighbours in the table are near each other. Distances between groups, and sizes of "
-            "groups, have little meaning.",
+        return self._describe(
+            [f"Each row attracts {attraction}. {objective}, {ended} {steps}."],
+            "Rows that are neighbours in the table are near each other. Distances between groups, and sizes of groups, have "
+            "little meaning.",
         )
 
     def _set_points(self, points: Floats) -> None:

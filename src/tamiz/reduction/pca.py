@@ -361,7 +361,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
                 chance_note="Chance: the mean over random tables of the same size with independent columns (parallel analysis, "
                 "Horn 1965).",
             )
-        return replace(super().describe(), notes=tuple(self._preprocessing_notes()), spectrum=spectrum)
+        return self._describe(tuple(self._preprocessing_notes()), spectrum=spectrum)
 
     def _preprocessing_notes(self) -> Iterator[str]:
         """Yield notes on scaling, categories, missing values and the solver."""

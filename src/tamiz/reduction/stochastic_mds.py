@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -242,8 +241,9 @@ class StochasticMDS(Reducer):
             f"Distances on the map approximate the dissimilarities ({self.n_rounds_:,} rounds of stochastic descent). "
             f"Kruskal's stress-1 is {self.sampled_stress_:.3g}{of}."
         )
-        proximity = "The distance of two points approximates the distance of their rows in the table."
-        return replace(super().describe(), notes=(note,), proximity_note=proximity)
+        return self._describe(
+            [note], "The distance of two points approximates the distance of their rows in the table."
+        )
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.
