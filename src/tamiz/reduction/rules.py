@@ -177,23 +177,10 @@ def describe_clusters(
     labels: Sequence[str] | None = None,
     max_conditions: int = 3,
 ) -> ClusterRules:
-    """Return the rules of the clusters of some rows of a table.
+    """Return the rules of the clusters of some rows of a table, in ascending order (None is all).
 
-    Parameters
-    ----------
-    table : Table
-    points : ndarray of shape (n_selected, n_axes)
-        The coordinates of the selected rows.
-    numbers : ndarray of shape (n_selected,)
-        The cluster of each selected row, from 1 on; 0 for none.
-    rng : Generator
-    rows : ndarray of row numbers, ascending, default=None
-        The selected rows; None is all.
-    columns : sequence of column numbers, default=None
-        The columns to consider, at least one; None is all that are used.
-    labels : sequence of str, default=None
-        The labels of the clusters; None is their numbers.
-    max_conditions : int, default=3
+    `points` and `numbers` have the coordinates and the cluster of each of these rows, from 1 on, and 0 for none. None of `columns`
+    considers all that are used; None of `labels` names the clusters by their numbers.
     """
     schema = table.schema
     columns = schema.used.tolist() if columns is None else list(columns)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tamiz.display.arrows import Arrow, biplot_arrows
+from tamiz.display.arrows import biplot_arrows
 from tamiz.display.eigenvalues import EigenvalueDisplay
 from tamiz.report import marks
 from tamiz.report.drawing import Chart
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from tamiz.report.records.maps import (
         AxisCorrelationsRecord,
         ColorColumn,
-        ImageSetRecord,
         MapClustersRecord,
         MapRecord,
         QualityRecord,
@@ -93,7 +91,7 @@ def _map_context(
     head = {"key": f"map-{index + 1}", "label": fitted_map.label, "notes": fitted_map.notes}
     if single_point := _single_point_note(fitted_map):
         nothing = dict.fromkeys(("near", "arrows", "drawn", "picture", "spectrum", "axes", "clusters", "left_out"))
-        return {**head, **nothing, "lead": single_point, "galleries": []}
+        return {**head, **nothing, "lead": single_point, "galleries": ()}
     spectrum, points, axes = fitted_map.spectrum, fitted_map.points, fitted_map.axes
     n_axes = len(axes)
     if n_axes == 1:
@@ -133,7 +131,7 @@ def _map_context(
         "spectrum": _spectrum(spectrum),
         "axes": None if any_axes else collect_axes(fitted_map),
         "clusters": None if any_axes else collect_clusters(fitted_map.clusters, map_columns),
-        "galleries": [_image_set(shown) for shown in fitted_map.galleries],
+        "galleries": fitted_map.galleries,
         "left_out": points is None,
     }
 
@@ -179,17 +177,11 @@ def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_sc
     if not points or any(len(row) < 2 for row in loadings.values):
         return []
 
-    def describe(arrow: Arrow) -> dict[str, Any]:
-        name, (x, y) = loadings.columns[arrow.column], loadings.values[arrow.column][:2]
-        return {
-            "x": arrow.x,
-            "y": arrow.y,
-            "name": shorten(name, 24),
-            "text": f"loadings {format_number(x)} and {format_number(y)}",
-        }
-
+    drawn = biplot_arrows(points, [row[:2] for row in loadings.values], one_scale=one_scale)
+    texts = [" and ".join(map(format_number, loadings.values[one.column][:2])) for one in drawn]
     return [
-        describe(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings.values], one_scale=one_scale)
+        {"x": one.x, "y": one.y, "name": shorten(loadings.columns[one.column], 24), "text": f"loadings {text}"}
+        for one, text in zip(drawn, texts, strict=True)
     ]
 
 
@@ -204,25 +196,6 @@ def _arrows_text(n_arrows: int, loadings: Loadings, names_levels: bool) -> str:
             f"more often.{which}"
         )
     return f"Each arrow is a column: rows further along it have larger values.{which}"
-
-
-def _image_set(gallery: ImageSetRecord) -> dict[str, Any]:
-    images, n = gallery.images, gallery.n_images
-    drawn = f"The first {len(images)} of {format_count(n)} are shown." if len(images) < n else ""
-    return {
-        "title": gallery.title,
-        "note": " ".join(filter(None, [gallery.note, drawn])),
-        "images": [
-            {
-                "name": image.name,
-                "height": image.height,
-                "width": image.width,
-                "pixels": base64.b64encode(image.pixels).decode("ascii"),
-                "range": f"{format_number(image.low)} to {format_number(image.high)}",
-            }
-            for image in images
-        ],
-    }
 
 
 def _columns_text(result: StudyRecord) -> str:

@@ -42,17 +42,7 @@ def mean_image(shape: tuple[int, int], mean: Floats) -> ImageSet:
 
 
 def eigenimages(shape: tuple[int, int], components: NDArray[Any], scale: Floats, shares: Floats) -> ImageSet:
-    """Return the first components as images, in the units of the columns.
-
-    Parameters
-    ----------
-    shape : tuple of two int
-    components : ndarray of shape (n_components, n_pixels)
-    scale : ndarray of shape (n_pixels,)
-        Divisor of every column in the fit.
-    shares : ndarray of shape (n_components,)
-        Share of the total variance.
-    """
+    """Return the first components as images in the units of the columns; `scale` divides the columns in the fit."""
     shown = min(len(components), _MAX_IMAGES)
     names = [f"PC {k + 1} ({shares[k]:.1%})" for k in range(shown)]
     note = (
@@ -64,15 +54,7 @@ def eigenimages(shape: tuple[int, int], components: NDArray[Any], scale: Floats,
 def reconstructed_rows(
     shape: tuple[int, int], embedding: NDArray[Any], reconstruct: Callable[[Floats], NDArray[Any]]
 ) -> list[ImageSet]:
-    """Return reconstructions from more and more components, of the rows at the ends and the middle of the first component.
-
-    Parameters
-    ----------
-    shape : tuple of two int
-    embedding : ndarray of shape (n_samples, n_components)
-    reconstruct : callable
-        Returns the images of points in the space of the components.
-    """
+    """Return reconstructions from more and more components, of the rows at the ends and the middle of the first component."""
     n_components = embedding.shape[1]
     order = np.argsort(embedding[:, 0], kind="stable")
     steps = [*(k for k in _RECONSTRUCTION_STEPS if 2 * k <= n_components), n_components]
