@@ -130,4 +130,5 @@ def test_a_graph_is_described_by_its_components_neighbours_and_degrees():
         (degrees.min(), np.median(degrees), degrees.max())
     )
     assert (described.t, described.unweighted, described.recall) == (50.0, False, 1.0)
+    assert described.to_dict()["components"] == {"n": 3, "sizes": (30, 20, 12)}
     assert KNearest(5, weight=Binary()).build_quietly(X).describe().unweighted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -42,6 +43,7 @@ def test_pca_is_described_by_the_shares_and_loadings_of_the_fit():
     assert facts.spectrum.values == tuple(pca.explained_variance_ratio_)
     assert facts.spectrum.cumulative[-1] == pytest.approx(1, abs=1e-12)
     assert facts.loadings.values == tuple(map(tuple, pca.loadings_))
+    assert json.loads(json.dumps(facts.to_dict()))["spectrum"]["values"] == list(pca.explained_variance_ratio_)
 
 
 def test_the_heading_of_parallel_analysis_counts_the_components_above_chance():

@@ -1,6 +1,7 @@
 """The description of a graph in plain fields: its edges, components and numbers of neighbours."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,3 +81,7 @@ class GraphDescription:
     unweighted: bool
     search: str | None
     recall: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the names and numbers as JSON values."""
+        return asdict(self)

@@ -1,7 +1,7 @@
 """The description of a map in plain fields: the meaning of its distances, its spectrum and loadings, and rules of its clusters."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from tamiz.runtime.validation import check_lengths
 
@@ -92,6 +92,10 @@ class MapDescription:
     stress: float | None
     spectrum: Spectrum
     loadings: Loadings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the names and numbers as JSON values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
