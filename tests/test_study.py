@@ -16,8 +16,6 @@ from tests.sentences import sentences
 import tamiz
 from tamiz import RankSelector, SubsetSelector, open_table, selection_report
 from tamiz._study import models
-from tamiz._study.map_descriptions.description import Gallery
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.criteria import (
     CFS,
     MDL,
@@ -34,6 +32,7 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations, cluster_rules
 from tamiz.reduction import registry as reducers
+from tamiz.reduction.base import ImageSet
 from tamiz.reduction.named_maps import make_reducer
 from tamiz.report import Result
 from tamiz.report.columns import ranking_notes
@@ -367,9 +366,18 @@ def test_an_axis_that_is_made_of_rounding_has_no_order_to_explain():
     np.testing.assert_array_equal(np.abs(values), [[1, 0], [1, 0]])
 
 
-def describe_with(**facts):
-    """A function that describes a map with other facts."""
-    return lambda reducer: replace(describe_reducer(reducer), **facts)
+class Pictured(PCA):
+    """PCA with some images, and with a null model."""
+
+    images = ()
+
+    def image_sets(self):
+        return self.images
+
+    def describe(self):
+        described = super().describe()
+        by_chance = {"reference": (0.2, 0.1), "chance_title": "One lies above", "chance_note": "By chance."}
+        return replace(described, spectrum=replace(described.spectrum, **by_chance))
 
 
 def pixels(image):
@@ -378,13 +386,12 @@ def pixels(image):
 
 def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points(table, monkeypatch):
     galleries = [
-        Gallery("Components", "How.", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True),
-        Gallery("The mean", "", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
-        Gallery("Rows", "", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
+        ImageSet("Components", (2, 3), ["first"], [[-2.0, -1, 0, 1, 2, 4]], signed=True, note="How."),
+        ImageSet("The mean", (2, 3), ["mean"], [[0.0, 1, 2, 3, 4, 5]]),
+        ImageSet("Rows", (2, 3), ["row 1"], [[7.0] * 6], shows_rows=True),
     ]
-    chance = {"chance_spectrum": [0.2, 0.1], "chance_title": "One lies above", "chance_note": "By chance."}
-    monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=galleries, **chance))
-    (drawn,) = study(table, relevances=[], maps=[PCA()]).to_dict()["maps"]
+    monkeypatch.setattr(Pictured, "images", galleries)
+    (drawn,) = study(table, relevances=[], maps=[Pictured()]).to_dict()["maps"]
     components, mean, rows = drawn["galleries"]
     (image,) = components["images"]
     assert (image["name"], image["height"], image["width"]) == ("first", 2, 3)
@@ -396,16 +403,16 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
     spectrum = drawn["spectrum"]
     assert (spectrum["reference"], spectrum["chance_title"]) == ([0.2, 0.1], "One lies above")
     assert spectrum["chance_note"] == "By chance."
-    (bare,) = study(table, relevances=[], maps=[PCA()], points=False).to_dict()["maps"]
+    (bare,) = study(table, relevances=[], maps=[Pictured()], points=False).to_dict()["maps"]
     assert bare["galleries"] == [components, mean]
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(table, monkeypatch):
     monkeypatch.setattr("tamiz._study.map_records._MAX_PIXELS", 2)
     monkeypatch.setattr("tamiz._study.map_records._MAX_IMAGES", 1)
-    large = [Gallery("Large", "", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
-    monkeypatch.setattr("tamiz._study.map_records.describe_reducer", describe_with(galleries=large))
-    (drawn,) = study(table, relevances=[], maps=[PCA()]).to_dict()["maps"]
+    large = [ImageSet("Large", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
+    monkeypatch.setattr(Pictured, "images", large)
+    (drawn,) = study(table, relevances=[], maps=[Pictured()]).to_dict()["maps"]
     (gallery,) = drawn["galleries"]
     assert (gallery["n_images"], len(gallery["images"])) == (2, 1)
     (image,) = gallery["images"]

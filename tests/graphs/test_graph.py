@@ -7,7 +7,7 @@ from sklearn.base import clone
 from tests.reference import graphs as plain
 
 from tamiz.exceptions import DataError
-from tamiz.graphs import Graph, KNearest
+from tamiz.graphs import Binary, Graph, HeatKernel, KNearest
 from tamiz.reduction import LaplacianEigenmaps
 
 
@@ -113,3 +113,22 @@ def test_rows_of_another_number_are_refused():
         graph.variation(X, np.ones(39))
     with pytest.raises(DataError, match=r"F has 41 rows and the graph has 40"):
         graph.dot(np.ones(41))
+
+
+def test_a_graph_is_described_by_its_components_neighbours_and_degrees():
+    X = np.concatenate([np.random.default_rng(k).normal(100 * k, size=(n, 2)) for k, n in enumerate((30, 20, 12))])
+    graph = KNearest(5, weight=HeatKernel(50.0)).build_quietly(X)
+    described = graph.describe()
+    joined = graph.adjacency.toarray() > 0
+    counts, degrees = joined.sum(axis=1), graph.adjacency.toarray().sum(axis=1)
+    assert (described.n_rows, described.n_edges) == (62, joined.sum() / 2)
+    assert (described.components.n, described.components.sizes) == (3, (30, 20, 12))
+    found, weights = described.neighbors, described.degrees
+    assert (found.min, found.median, found.max) == (counts.min(), np.median(counts), counts.max())
+    assert found.histogram.rows == tuple(np.bincount(counts - counts.min()))
+    assert (weights.min, weights.median, weights.max) == pytest.approx(
+        (degrees.min(), np.median(degrees), degrees.max())
+    )
+    assert (described.t, described.unweighted, described.recall) == (50.0, False, 1.0)
+    assert described.to_dict()["components"] == {"n": 3, "sizes": (30, 20, 12)}
+    assert KNearest(5, weight=Binary()).build_quietly(X).describe().unweighted

@@ -15,7 +15,6 @@ from sklearn.datasets import load_iris
 from tests.reference import mds as plain
 
 from tamiz import load, open_table, save
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA, ClassicalMDS
 from tamiz.runtime import parallel, validation
@@ -78,16 +77,16 @@ def test_the_constants_of_european_cities_are_rs():
     np.testing.assert_allclose(mapped.eigenvalues_, expected["eig"][:3], rtol=1e-11)
     np.testing.assert_allclose(mapped.goodness_of_fit_, expected["GOF"], rtol=1e-11)
     assert mapped.negative_share_ < 1e-9
-    assert describe_reducer(mapped).notes == [
-        "2132.68 was added to every distance, by Cailliez's rule, so that the distances are Euclidean."
-    ]
+    assert mapped.describe().notes == (
+        "2132.68 was added to every distance, by Cailliez's rule, so that the distances are Euclidean.",
+    )
     mapped = ClassicalMDS(3, dissimilarity="precomputed", correction="lingoes").fit(eurodist())
     eig = np.array(cases["eurodist_cmdscale_k2"]["value"]["eig"])
     assert round(mapped.additive_constant_, 2) == 2251844.33
     np.testing.assert_allclose(mapped.eigenvalues_, eig[:3] - eig.min(), rtol=1e-11)
-    assert describe_reducer(mapped).notes == [
-        "4.50369e+06 was added to every squared distance, by Lingoes's rule, so that the distances are Euclidean."
-    ]
+    assert mapped.describe().notes == (
+        "4.50369e+06 was added to every squared distance, by Lingoes's rule, so that the distances are Euclidean.",
+    )
 
 
 def some_distances(kind, n):

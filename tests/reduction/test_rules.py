@@ -45,6 +45,7 @@ def test_the_planted_rule_of_a_visible_cluster_is_found(animals, points):
     # Half of the rows of every cluster are held out.
     assert (large.n_test, large.n_fulfilling) == (n_large // 2, n_large // 2)
     assert other.n_rows == N - n_large
+    assert large.center == pytest.approx(np.median(points[animals["group"] == "large"], axis=0))
     np.testing.assert_array_equal(found.numbers == 2, animals["group"] == "large")
 
 

@@ -276,12 +276,22 @@ def clusters(points: NDArray[np.float64], name: str) -> dict[str, Any]:
     condition = {"column": name, "kind": "above", "thresholds": [12.5], "levels": [], "text": f"{name} > 12.5"}
     level = {"column": "cellar", "kind": "one of", "thresholds": [], "levels": ["a", "b"], "text": "cellar = a or b"}
     rule = {
+        "cluster": 1,
+        "label": "1",
         "n_rows": int(left.sum()),
         "center": np.median(points[left], axis=0).tolist(),
         "conditions": [condition, level],
     }
     rule |= {"precision": 0.98, "coverage": 0.957, "n_fulfilling": 50, "n_test": 47}
-    without = {"n_rows": 12, "center": [0.0, 0.0], "conditions": [], "n_fulfilling": 0, "n_test": 6}
+    without = {
+        "cluster": 2,
+        "label": "2",
+        "n_rows": 12,
+        "center": [0.0, 0.0],
+        "conditions": [],
+        "n_fulfilling": 0,
+        "n_test": 6,
+    }
     return {
         "rules": [rule, without | {"precision": None, "coverage": None}],
         "n_rows": len(points),
@@ -323,6 +333,7 @@ def _pca(x: NDArray[np.float64], names: list[str]) -> dict[str, Any]:
         "notes": ["Numeric columns were standardised: each has mean 0 and standard deviation 1."],
         "proximity_note": "Points near each other are rows with similar values.",
         "comparable_axes": True,
+        "stress": None,
         "points": (u[:, :2] * s[:2]).tolist(),
         "rows": list(range(len(x))),
         "spectrum": {
@@ -400,6 +411,7 @@ def _eigenmap(joined: NDArray[np.float64], x: NDArray[np.float64], names: list[s
         "notes": [],
         "proximity_note": "Points near each other are rows that few steps along the graph join.",
         "comparable_axes": False,
+        "stress": None,
         "points": places[:, :2].tolist(),
         "rows": list(range(len(joined))),
         "spectrum": {

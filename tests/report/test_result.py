@@ -56,12 +56,12 @@ def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path
     ("text", "sentence"),
     [
         ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON \(line 1, column 1: Expecting value\)\.$"),
-        ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 4', so run"),
+        ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 5', so run"),
         ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
-        ('{"format": "tamiz result 9"}', r"is a 'tamiz result 9'; this version reads 'tamiz result 4', so run"),
+        ('{"format": "tamiz result 9"}', r"is a 'tamiz result 9'; this version reads 'tamiz result 5', so run"),
         (
-            '{"format": "tamiz result 4"}',
+            '{"format": "tamiz result 5"}',
             r"a.json is not a whole tamiz result: tamiz is missing; run the study again\.$",
         ),
     ],
@@ -93,7 +93,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (lambda d: d.pop("graph"), "graph is missing"),
         # What a version that explained no axis wrote.
         (lambda d: d["maps"][0].pop("explanation"), r"maps\[0\].explanation is missing"),
-        (lambda d: d["maps"][0]["spectrum"].pop("reference"), r"maps\[0\].spectrum.reference is missing"),
+        (lambda d: d["maps"][0]["spectrum"].pop("values"), r"maps\[0\].spectrum.values is missing"),
         # What a version that judged no map wrote.
         (lambda d: d.pop("quality"), "quality is missing"),
         (

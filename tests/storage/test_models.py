@@ -6,7 +6,6 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from tamiz import RankSelector, SubsetSelector, criteria, graphs, load, neighbors, reduction, save, search
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, InformationGain, LaplacianScore
 from tamiz.exceptions import DataError
@@ -232,7 +231,7 @@ def test_principal_components_place_new_rows_as_before(tmp_path):
         assert alike(loaded.transform(new), fitted.transform(new))
     assert alike(loaded.inverse_transform(fitted.embedding_), fitted.inverse_transform(fitted.embedding_))
     assert loaded.coordinate_names_ == ["größe", "weight", "colour=blue", "colour=grün", "colour=red"]
-    assert describe_reducer(loaded) == describe_reducer(fitted)
+    assert loaded.describe() == fitted.describe()
 
 
 def test_the_container_of_set_output_is_kept(tmp_path):

@@ -9,7 +9,18 @@ import pytest
 from sklearn.datasets import load_iris
 
 from tamiz._study.graph import describe_graph
-from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, InverseClassSize, KNearest, Radius, SameClass, registry
+from tamiz.graphs import (
+    Binary,
+    ConnectedRadius,
+    Graph,
+    HeatKernel,
+    InverseClassSize,
+    KNearest,
+    Radius,
+    SameClass,
+    registry,
+)
+from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.row_graph import build_row_graph
 from tamiz.report.records.codec import Named
 from tamiz.table.factory import open_table
@@ -18,7 +29,17 @@ IRIS = load_iris(as_frame=True)
 
 
 class Wider(KNearest):
-    """A builder that someone wrote: its edges need not be those of KNearest."""
+    """A builder that derives from one of the package."""
+
+
+class Own(GraphBuilder):
+    """A builder that someone wrote, without a description."""
+
+    def __init__(self, weight: Any = None) -> None:
+        self.weight = weight
+
+    def _build(self, X: Any, classes: Any, *, fill_missing: bool) -> Graph:
+        return KNearest(3).build(X, fill_missing=fill_missing)
 
 
 EITHER = " (a row is joined also to the rows that have it among their nearest)"
@@ -62,7 +83,8 @@ def description_of(builder: Any) -> str:
             SameClass(weight=HeatKernel()),
             "All rows of the same class, Euclidean distance, edges weighted by a heat kernel",
         ),
-        (Wider(3), ""),
+        (Wider(3), f"3 nearest neighbours{EITHER}, Euclidean distance, edges weighted by a heat kernel"),
+        (Own(), ""),
     ],
 )
 def test_a_builder_is_described_by_its_rows_distance_and_weights(builder: Any, words: str) -> None:

@@ -32,15 +32,8 @@ def describe_clusters(table: Table, rows: RowNumbers, seed: int) -> ColorColumn 
     """Return the k-means cluster of every shown row; None if no two rows differ or the columns cannot be encoded.
 
     Clusters are of the encoded columns, never of a map: columns are standardised with mean imputation, and categories are
-    indicators, as for the maps. The number of clusters is the one with the largest mean silhouette.
-
-    Parameters
-    ----------
-    table : Table
-    rows : ndarray of row numbers, ascending
-        The rows that the maps show.
-    seed : int
-        Seed of k-means, and of the sample that it is fitted on if the rows are many.
+    indicators, as for the maps. The number of clusters is the one with the largest mean silhouette. Of many rows, k-means is fitted
+    on a sample.
     """
     drawn = table if len(rows) == table.schema.n_rows else select_rows(table, rows)
     try:

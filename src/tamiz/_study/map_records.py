@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from tamiz._study.map_descriptions.description import Gallery
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz._study.maps import MAX_EXACT_POINTS
 from tamiz.reduction.axes import correlate_columns
+from tamiz.reduction.base import ImageSet
 from tamiz.reduction.clusters import find_clusters
-from tamiz.reduction.rules import MAX_COLUMNS, ClusterRule, describe_clusters, most_correlated_columns
+from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
-from tamiz.report.records.codec import Named
+from tamiz.report.records.codec import Named, extend_record
 from tamiz.report.records.maps import (
     AxisCorrelationsRecord,
-    ClusterRuleRecord,
     GreyImage,
     ImageSetRecord,
-    Loadings,
     MapClustersRecord,
     MapRecord,
-    RuleConditionRecord,
-    SpectrumRecord,
 )
 from tamiz.runtime.user_warnings import plain_notes
 from tamiz.statistics.base import Floats
@@ -43,46 +39,27 @@ _ROUNDING = 1e-12
 
 
 def describe_map(fitted: TableEmbedding, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
-    """Return the record of a map for the report: its points, spectrum, loadings, correlations with the columns, and clusters.
+    """Return the record of a map for the report, without its points if there are no shown rows.
 
-    Parameters
-    ----------
-    fitted : TableEmbedding
-    name : Named
-    shown_rows : ndarray of row numbers or None
-        The points; None leaves them out.
-    seed : int
-        Draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
+    The seed draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
     """
-    facts = describe_reducer(fitted.reducer)
+    facts = fitted.reducer.describe()
     points = None if shown_rows is None else _round_points(fitted.embedding_of(shown_rows)[:, :2])
     explanation = _axis_correlations(fitted, seed)
-    return MapRecord(
+    return extend_record(
+        MapRecord,
+        facts,
         id=name.id,
         label=name.label,
-        axes=tuple(facts.axis_names[:2]),
+        axes=facts.axes[:2],
         notes=plain_notes([*facts.notes, *fitted.sampling_notes()]),
-        proximity_note=facts.proximity_note,
-        comparable_axes=facts.comparable_axes,
         points=points,
         rows=() if shown_rows is None else tuple(fitted.table.row_numbers[shown_rows].tolist()),
-        spectrum=SpectrumRecord(
-            label=facts.spectrum_label,
-            note=facts.spectrum_note,
-            values=tuple(facts.spectrum),
-            cumulative=tuple(facts.cumulative),
-            residuals=tuple(facts.residuals),
-            reference=tuple(facts.chance_spectrum),
-            chance_title=facts.chance_title,
-            chance_note=facts.chance_note,
-        ),
-        loadings=Loadings(
-            columns=tuple(facts.loading_names), values=tuple(tuple(row[:_MAX_AXES]) for row in facts.loadings)
-        ),
+        loadings=replace(facts.loadings, values=tuple(row[:_MAX_AXES] for row in facts.loadings.values)),
         explanation=explanation,
         clusters=_map_clusters(fitted, explanation, seed, comparable_axes=facts.comparable_axes),
         galleries=tuple(
-            _image_set(shown) for shown in facts.galleries if shown_rows is not None or not shown.shows_rows
+            _image_set(shown) for shown in fitted.reducer.image_sets() if shown_rows is not None or not shown.shows_rows
         ),
     )
 
@@ -132,9 +109,11 @@ def _map_clusters(
     columns = used
     if len(used) > MAX_COLUMNS:
         columns = used[most_correlated_columns(np.array(explanation.values), np.array(explanation.chance))]
-    found = describe_clusters(fitted.table, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist())
+    found = describe_clusters(
+        fitted.table, points, find_clusters(scaled, rng), rng, rows=rows, columns=columns.tolist()
+    )
     return MapClustersRecord(
-        rules=tuple(_rule_record(one, points[found.numbers == one.cluster]) for one in found.rules),
+        rules=found.rules,
         n_rows=len(points),
         n_mapped=fitted.table.schema.n_rows,
         n_outside=int(np.count_nonzero(found.numbers == 0)),
@@ -143,28 +122,7 @@ def _map_clusters(
     )
 
 
-def _rule_record(rule: ClusterRule, points: Floats) -> ClusterRuleRecord:
-    return ClusterRuleRecord(
-        n_rows=rule.n_rows,
-        center=tuple(np.median(points, axis=0).tolist()),
-        conditions=tuple(
-            RuleConditionRecord(
-                column=one.column,
-                kind=one.kind,
-                thresholds=tuple(value for value in one.values if not isinstance(value, str)),
-                levels=tuple(value for value in one.values if isinstance(value, str)),
-                text=one.text,
-            )
-            for one in rule.conditions
-        ),
-        precision=rule.precision,
-        coverage=rule.coverage,
-        n_fulfilling=rule.n_fulfilling,
-        n_test=rule.n_test,
-    )
-
-
-def _image_set(gallery: Gallery) -> ImageSetRecord:
+def _image_set(gallery: ImageSet) -> ImageSetRecord:
     """Return images in 256 grey levels, about a hundredth of the size of the numbers as text."""
     return ImageSetRecord(
         title=gallery.title,

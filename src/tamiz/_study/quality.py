@@ -45,62 +45,60 @@ _MIN_ROWS = 3
 def describe_quality(
     table: Table, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> QualityRecord | None:
-    """Return the quality measures, curves and Shepard diagrams of maps; None if no map can be evaluated.
+    """Return the quality measures, curves and Shepard diagrams of the labelled embeddings of some rows, in ascending order.
 
-    Parameters
-    ----------
-    table : Table
-    rows : ndarray of row numbers, ascending
-        The rows that the maps show; above 2,000 a sample is evaluated.
-    maps : list of tuple
-        The label and the embedding of each map.
-    dissimilarity : str
-        The dissimilarity of rows in the table.
-    seed : int
-        Draws the pairs of the diagrams.
-    points : bool
-        Whether the result may contain numbers of single rows and pairs.
+    It is None if no map can be evaluated. Above 2,000 rows a sample is evaluated. The result contains numbers of single rows and
+    pairs only with `points`.
     """
     if len(rows) < _MIN_ROWS or not maps:
         return None
-    n_drawn, at = len(rows), sample_rows(len(rows), _MAX_EVALUATED, np.random.default_rng(seed))
-    rows, maps = rows[at], [(label, embedding[at]) for label, embedding in maps]
-    if len(rows) < table.schema.n_rows:
-        table = select_rows(table, rows)
+    at = sample_rows(len(rows), _MAX_EVALUATED, np.random.default_rng(seed))
+    if len(at) < table.schema.n_rows:
+        table = select_rows(table, rows[at])
     labels = target_array(table) if table.schema.has_classes else None
     try:
         distances = _measure_distances(table, dissimilarity)
     except DataError as error:
         warn("TZ503", f"The quality of the maps is left out: {error}")
         return None
+    maps = [(label, embedding[at]) for label, embedding in maps]
     found = [_evaluate_map(distances, label, embedding, labels, seed, points=points) for label, embedding in maps]
-    cards = [None if one is None else one[0] for one in found]
-    first = next(filter(None, cards), None)
+    cards, diagrams = zip(*found, strict=True)
+    first: MapQuality | None = next(filter(None, cards), None)
     if first is None:
         return None
+    chance = chance_trustworthiness(len(at), first.n_neighbors)
 
-    def per_map(values: str) -> tuple[tuple[float | None, ...] | None, ...]:
-        if not points:
-            return ()
-        return tuple(
-            None if card is None else _per_point(at, n_drawn, getattr(card.points, values).tolist()) for card in cards
-        )
+    def per_point(values: Sequence[T]) -> tuple[T | None, ...]:
+        """Return the value of every shown row, None for rows that were not evaluated."""
+        evaluated = dict(zip(at.tolist(), values, strict=True))
+        return tuple(map(evaluated.get, range(len(rows))))
+
+    def per_map(name: str) -> tuple[tuple[float | None, ...] | None, ...]:
+        return tuple(None if card is None else per_point(getattr(card.points, name).tolist()) for card in cards)
 
     return QualityRecord(
         metric=Named(id=dissimilarity, label=metrics[dissimilarity].label),
-        n_rows=len(rows),
+        n_rows=len(at),
         n_neighbors=first.n_neighbors,
-        measures=_measures(first, cards),
+        measures=tuple(
+            MapMeasure(
+                name=one.name,
+                larger_is_better=one.larger_is_better,
+                values=tuple(None if card is None else card[one.name].value for card in cards),
+            )
+            for one in first.measures
+        ),
         shape_distances=tuple(
-            tuple(None if np.isnan(value) else value for value in distances)
-            for distances in procrustes_distances([embedding[:, :2] for _, embedding in maps]).tolist()
+            tuple(None if np.isnan(value) else value for value in row)
+            for row in procrustes_distances([embedding[:, :2] for _, embedding in maps]).tolist()
         ),
         agreement=_agreement(first, cards),
-        pairs=_pairs([None if one is None else one[1] for one in found]),
-        stress_per_point=per_map("stress"),
-        trust_per_point=per_map("trustworthiness"),
-        nearest=_per_point(at, n_drawn, _nearest_rows(distances, at)) if points else (),
-        chance_trust=(chance := chance_trustworthiness(len(rows), first.n_neighbors)),
+        pairs=_pairs(diagrams),
+        stress_per_point=per_map("stress") if points else (),
+        trust_per_point=per_map("trustworthiness") if points else (),
+        nearest=per_point(_nearest_rows(distances, at)) if points else (),
+        chance_trust=chance,
         # Among so few rows that chance is right as well, nothing is above it.
         n_chance_rows=tuple(
             None if card is None or chance >= 1 else int(np.count_nonzero(card.points.trustworthiness <= chance))
@@ -110,13 +108,7 @@ def describe_quality(
 
 
 def chance_trustworthiness(n_rows: int, n_neighbors: int) -> float:
-    """Return the trustworthiness that one row in twenty reaches if its neighbours on the map are drawn at random.
-
-    Parameters
-    ----------
-    n_rows, n_neighbors : int
-        The rows of the map, and the neighbours of a row.
-    """
+    """Return the trustworthiness that one row in twenty reaches if its neighbours on the map are drawn at random."""
     rng = np.random.default_rng(0)
     n_draws = int(min(_MAX_DRAWS, max(_MAX_DRAWN // n_rows, 100)))
     # The ranks of the neighbours in the table, of n - 1 other rows.
@@ -153,8 +145,8 @@ def _evaluate_map(
     seed: int,
     *,
     points: bool,
-) -> tuple[MapQuality, ShepardDiagram | None] | None:
-    """Return the quality and the Shepard diagram of a map; None, with a warning, if it cannot be evaluated."""
+) -> tuple[MapQuality | None, ShepardDiagram | None]:
+    """Return the quality and the Shepard diagram of a map; twice None, with a warning, if it cannot be evaluated."""
     n, metric = len(embedding), "precomputed"
     k = min(_N_NEIGHBORS, (n - 1) // 2)
     try:
@@ -162,7 +154,7 @@ def _evaluate_map(
         pairs = shepard(distances, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed) if points else None
     except DataError as error:
         warn("TZ503", f"The quality of {label} is left out: {error}")
-        return None
+        return None, None
     return card, pairs
 
 
@@ -170,26 +162,6 @@ def _nearest_rows(distances: Floats, positions: RowNumbers) -> list[tuple[int, .
     """Return the positions of the rows that are nearest in the table to every evaluated row."""
     orders = (np.argsort(away, kind="stable") for away in distances)
     return [tuple(positions[order[order != i][:_N_NEAREST]].tolist()) for i, order in enumerate(orders)]
-
-
-def _per_point(positions: RowNumbers, n_shown: int, values: Sequence[T]) -> tuple[T | None, ...]:
-    """Return the value of every shown row, None for rows that were not evaluated."""
-    found: list[T | None] = [None] * n_shown
-    for row, value in zip(positions.tolist(), values, strict=True):
-        found[row] = value
-    return tuple(found)
-
-
-def _measures(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> tuple[MapMeasure, ...]:
-    """Return every measure with its value for each map."""
-    return tuple(
-        MapMeasure(
-            name=measure.name,
-            larger_is_better=measure.larger_is_better,
-            values=tuple(None if card is None else card[measure.name].value for card in map_qualities),
-        )
-        for measure in first.measures
-    )
 
 
 def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> AgreementCurves:

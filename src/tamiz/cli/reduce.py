@@ -41,8 +41,8 @@ from tamiz.cli.terminal import Messenger, show_json
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz._study.map_descriptions.description import MapDescription
     from tamiz.graphs.named_builders import NamedBuilder
+    from tamiz.reduction.description import MapDescription
     from tamiz.reduction.named_maps import MapMethod
     from tamiz.reduction.table_embedding import TableEmbedding
 
@@ -152,7 +152,6 @@ def reduce(
     if builder is not None:
         check_uses_graph(named.label, named.entry)
     from tamiz import save
-    from tamiz._study.map_descriptions.methods import describe_reducer
     from tamiz.reduction.table_embedding import embed_distances, embed_table
     from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
@@ -183,7 +182,7 @@ def reduce(
         names = mapped.reducer.get_feature_names_out().tolist()
         check_kept_columns(opened, kept, names)
         shown = add_coordinates(original_columns(opened, kept), names, mapped.embedding)
-        facts = describe_reducer(mapped.reducer)
+        facts = mapped.reducer.describe()
     notes = [*facts.notes, *mapped.sampling_notes()]
     if model is not None:
         messenger.write_line(f"Written: {save(mapped.reducer, model)}")
@@ -224,12 +223,12 @@ def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapD
         "rows": len(table_embedding.embedding),
         "fitted_rows": table_embedding.n_fitted,
         "coordinates": table_embedding.reducer.get_feature_names_out().tolist(),
-        "axes": facts.axis_names,
+        "axes": facts.axes,
         "spectrum": {
-            "label": facts.spectrum_label,
-            "values": facts.spectrum,
-            "cumulative": facts.cumulative,
-            "by_chance": facts.chance_spectrum,
+            "label": facts.spectrum.label,
+            "values": facts.spectrum.values,
+            "cumulative": facts.spectrum.cumulative,
+            "by_chance": facts.spectrum.reference,
         },
         "stress": facts.stress,
     }
@@ -237,7 +236,7 @@ def _summary(map_method: MapMethod, table_embedding: TableEmbedding, facts: MapD
 
 def _headline(map_method: MapMethod, facts: MapDescription) -> str:
     """Return the label of the map and the shares or eigenvalues of its first axes."""
-    if not facts.spectrum:
+    if not facts.spectrum.values:
         return f"{map_method.label}."
-    shown = zip(facts.axis_names[:_MAX_AXES_SHOWN], facts.spectrum, strict=False)
-    return f"{map_method.label}. {facts.spectrum_label}: {', '.join(f'{axis} {value:.4g}' for axis, value in shown)}."
+    shown = zip(facts.axes[:_MAX_AXES_SHOWN], facts.spectrum.values, strict=False)
+    return f"{map_method.label}. {facts.spectrum.label}: {', '.join(f'{axis} {value:.4g}' for axis, value in shown)}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -48,6 +48,16 @@ class ClassLabels:
         return np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
 
 
+_METRICS = {
+    "euclidean": "Euclidean distance",
+    "seuclidean": "Euclidean distance of standardised columns",
+    "cityblock": "city-block distance",
+    "cosine": "cosine distance",
+    "gower": "Gower's dissimilarity",
+    "precomputed": "precomputed distances",
+}
+
+
 class GraphBuilder(BaseEstimator, ABC):
     """Abstract base class of graph builders: rules that decide which rows are joined by an edge.
 
@@ -57,9 +67,12 @@ class GraphBuilder(BaseEstimator, ABC):
         Distance between two rows.
     needs_classes : bool
         Whether the edges or their weights depend on the classes of the rows.
+    joins_by_distance : bool
+        Whether the distance decides which rows are joined.
     """
 
     metric: str = "euclidean"
+    joins_by_distance: ClassVar[bool] = True
     weight: Weight | None
 
     @property
@@ -67,6 +80,29 @@ class GraphBuilder(BaseEstimator, ABC):
         """Whether the edges or their weights depend on the classes of the rows."""
         weight = _check_weight(self.weight)
         return weight is not None and weight.needs_classes
+
+    @property
+    def _edge_weight(self) -> Weight:
+        """The weight of the edges; HeatKernel() for weight=None."""
+        return self.weight or HeatKernel()
+
+    def describe(self, *, unweighted: bool = False) -> str:
+        """Return in words what joins two rows, the distance and the weights; "" for a class that does not state the first.
+
+        Parameters
+        ----------
+        unweighted : bool, default=False
+            Whether every edge of the built graph has weight 1.
+        """
+        joined, weight = self._joined_rows(), self._edge_weight
+        if not joined:
+            return ""
+        distance = [_METRICS[self.metric]] if self.joins_by_distance or weight.needs_lengths else []
+        return ", ".join([joined, *distance, "unweighted edges" if unweighted else weight.describe()])
+
+    def _joined_rows(self) -> str:
+        """Return in words which rows are joined."""
+        return ""
 
     def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:
         """Build the graph of a table's rows.
@@ -120,7 +156,7 @@ class GraphBuilder(BaseEstimator, ABC):
         directed: bool = False,
     ) -> EdgeGraph:
         """Return the graph of these edges, weighted by the builder's weight."""
-        weight = HeatKernel() if self.weight is None else self.weight
+        weight = self._edge_weight
         sizes = None
         if weight.needs_classes:
             assert classes is not None

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
+from tamiz.graphs.description import ComponentSizes, GraphDescription, Histogram, NeighborCounts, Range
 from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, NeighborRule, join_neighbors
 from tamiz.graphs.graph_import import read_edges, read_matrix, read_neighbors
 from tamiz.graphs.laplacian import Laplacian
@@ -35,6 +36,9 @@ from tamiz.storage.invariants import (
 from tamiz.storage.records import Serializable
 from tamiz.table.feature_checks import check_graph_columns
 from tamiz.table.schema import Schema
+
+# Components listed in a description, and bars of its histogram.
+_MAX_COMPONENTS, _MAX_BARS = 10, 40
 
 
 class Graph(Serializable, ABC):
@@ -270,6 +274,46 @@ class Graph(Serializable, ABC):
     def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Self:
         """Return the graph itself, as `build` does."""
         return self.build(X, y, fill_missing=fill_missing)
+
+    def describe(self) -> GraphDescription:
+        """Describe the edges, the components and the numbers of neighbours of the rows.
+
+        Returns
+        -------
+        GraphDescription
+        """
+        counts, degrees = self._neighbor_counts(), self.degrees
+        least, most = int(counts.min()), int(counts.max())
+        width = -(-(most - least + 1) // _MAX_BARS)
+        bars = np.bincount((counts - least) // width).tolist()
+        return GraphDescription(
+            n_rows=self.n_samples,
+            n_edges=self.n_edges,
+            components=ComponentSizes(
+                n=len(self.components), sizes=tuple(np.sort(self.components.sizes)[::-1][:_MAX_COMPONENTS].tolist())
+            ),
+            neighbors=NeighborCounts(
+                min=float(least),
+                median=float(np.median(counts)),
+                max=float(most),
+                histogram=Histogram(start=least, width=width, rows=tuple(bars)),
+            ),
+            degrees=Range(min=float(degrees.min()), median=float(np.median(degrees)), max=float(degrees.max())),
+            radius=self.radius,
+            t=self.t if self.t is not None and np.isfinite(self.t) else None,
+            unweighted=bool((degrees == counts).all()),
+            search=self.search_description,
+            recall=self.recall,
+        )
+
+    def _neighbor_counts(self) -> NDArray[np.int64]:
+        """Return the number of neighbours of every row."""
+        sizes = self.components.sizes.astype(np.int64)
+        if self.search_description is None and self.n_edges == int((sizes * (sizes - 1) // 2).sum()):
+            # Every component is complete: no need to build the adjacency matrix, which may be dense.
+            return (sizes - 1)[self.components.labels]
+        adjacency = self.adjacency
+        return np.diff(adjacency.indptr).astype(np.int64) - (adjacency.diagonal() != 0)
 
     def check_columns(self, X: Any) -> None:
         """Raise DataError if X does not have the columns of the table that the graph was built from; X may be None."""

@@ -26,6 +26,13 @@ from tamiz.neighbors.search_choice import choose_search
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_integer
 
+# What joins two rows, and why the number of neighbours of a row may differ from that of the search.
+_SYMMETRIES = {
+    "or": " (a row is joined also to the rows that have it among their nearest)",
+    "mutual": ", mutual ones only",
+    "directed": ", with directed edges",
+}
+
 
 class KNearest(GraphBuilder):
     """Join every row to its k nearest neighbours.
@@ -99,6 +106,11 @@ class KNearest(GraphBuilder):
     def needs_classes(self) -> bool:
         """Whether the edges or their weights depend on the classes of the rows."""
         return self.within_class or super().needs_classes
+
+    def _joined_rows(self) -> str:
+        neighbors = "nearest neighbour" if self.n_neighbors == 1 else "nearest neighbours"
+        within = " of the same class" if self.within_class else ""
+        return f"{self.n_neighbors:,} {neighbors}{within}{_SYMMETRIES[self.symmetry]}"
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         points, encoder = read_points(X, self.metric, fill_missing=fill_missing)

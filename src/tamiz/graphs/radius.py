@@ -59,6 +59,9 @@ class Radius(GraphBuilder):
         self.weight = weight
         self.metric = metric
 
+    def _joined_rows(self) -> str:
+        return f"All rows within the distance {self.radius:,.4g}"
+
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         radius = check_real("radius", self.radius, low=0.0)
         points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
@@ -110,6 +113,9 @@ class ConnectedRadius(GraphBuilder):
         with parallel.thread_session():
             points, _ = read_points(X, self.metric, fill_missing=fill_missing)
             return longest_edge(choose_exact_search(points).fit(points))
+
+    def _joined_rows(self) -> str:
+        return "All rows within the smallest distance that connects the graph"
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         points, encoder = read_points(X, self.metric, fill_missing=fill_missing)

@@ -159,6 +159,8 @@ class SameClass(GraphBuilder):
     array([1., 1., 1.])
     """
 
+    joins_by_distance: ClassVar[bool] = False
+
     def __init__(self, *, weight: Weight | None = None) -> None:
         self.weight = weight
 
@@ -167,6 +169,14 @@ class SameClass(GraphBuilder):
         """Always True."""
         return True
 
+    @property
+    def _edge_weight(self) -> Weight:
+        """The weight of the edges; InverseClassSize() for weight=None."""
+        return self.weight or InverseClassSize()
+
+    def _joined_rows(self) -> str:
+        return "All rows of the same class"
+
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> Graph:
         assert classes is not None
         if classes.sizes.max() < 2:
@@ -174,7 +184,7 @@ class SameClass(GraphBuilder):
                 f"No class has two rows: y has {_format_n_classes(len(classes.names))} for {len(classes.labels):,} rows, so no "
                 "two rows are joined. Pass classes of at least 2 rows."
             )
-        weight = InverseClassSize() if self.weight is None else self.weight
+        weight = self._edge_weight
         if not weight.needs_lengths:
             return ClassGraph(np.ascontiguousarray(classes.labels), len(classes.names), weight)
         check_memory(

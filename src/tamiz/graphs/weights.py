@@ -45,6 +45,10 @@ class Weight(BaseEstimator, ABC):
     def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:
         """Return the weights of edges from their lengths and class sizes; class_sizes is None if classes are not known."""
 
+    def describe(self) -> str:
+        """Return the weights of the edges in words."""
+        return f"edges weighted by {self!r}"
+
     def check_weights(self, lengths: Floats, weights: Floats) -> None:
         """Raise ValueError if all weights are 0, and warn if some are."""
 
@@ -89,6 +93,10 @@ class HeatKernel(Weight):
 
     def __init__(self, t: float | None = None) -> None:
         self.t = t
+
+    def describe(self) -> str:
+        """Return the weights of the edges in words."""
+        return "edges weighted by a heat kernel"
 
     def resolve_parameters(self, lengths: Floats) -> Weight:
         """Return the kernel with its width set."""
@@ -198,6 +206,10 @@ class InverseClassSize(Weight):
     """
 
     needs_classes: ClassVar[bool] = True
+
+    def describe(self) -> str:
+        """Return the weights of the edges in words."""
+        return "edges weighted by the inverse of the class size"
 
     def edge_weights(self, lengths: Floats, class_sizes: Floats | None) -> Floats:  # noqa: ARG002
         """Return 1 / class_sizes."""

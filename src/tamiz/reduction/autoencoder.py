@@ -17,9 +17,10 @@ from tamiz.reduction.autoencoding.network import Network
 from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
 from tamiz.reduction.autoencoding.training import Trainer, Training, TrainingSettings
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.description import MapDescription
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
 from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block, Floats
@@ -40,6 +41,8 @@ _MIN_BATCH, _MAX_BATCH, _STEPS_PER_EPOCH = 32, 512, 20
 _MIN_VALIDATION_ROWS = 5
 # A linear autoencoder at the minimum loses as much as PCA: a difference of this share is not worth a warning.
 _LINEAR_TOLERANCE = 0.02
+# The share of its variance from which a column counts as lost.
+_LOST_SHARE = 0.5
 # Values of the widest layer in a task.
 _VALUES_PER_TASK = 2**18
 
@@ -274,9 +277,48 @@ class Autoencoder(Reducer):
         )
         return [Verdict("TZ402", text)]
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
+    def describe(self) -> MapDescription:
+        """Describe the error beside that of PCA, the columns by their errors, and the training."""
+        check_is_fitted(self)
+        n, k, sizes = self.n_validation_, len(self.axis_names_), self.hidden_sizes_
+        rows = f"{n:,} rows that it was not trained on" if n else "the rows that it was trained on"
+        units = " and ".join(f"{size:,}" for size in sizes)
+        layers = "one layer" if len(sizes) == 1 else f"{len(sizes)} layers"
+        kind = f"{layers} of {units} units before the coordinates and as many after them" if sizes else "linear layers"
+        components = "the first principal component" if k == 1 else f"the first {k:,} principal components"
+        proximity = "Rows with similar reconstructions are near each other."
+        if sizes:
+            proximity = (
+                "Rows that the network reconstructs alike are near each other. The network is not linear, so that equal distances "
+                "in different parts of the map may mean different things."
+            )
+        notes = (
+            f"A network with {kind} reconstructs the rows from the coordinates. The reconstructions lose {self.error_:.1%} of the "
+            f"variance of {rows}, and those of PCA from {components} {self.pca_error_:.1%}.",
+            *self._column_error_notes(),
+            f"The training {'converged within' if self.converged_ else 'was still improving after'} {self.n_epochs_:,} epochs.",
+        )
+        return self._describe(notes, proximity, comparable_axes=False)
+
+    def _column_error_notes(self) -> list[str]:
+        """Return notes on the columns that the coordinates describe best, and on those of which they lose at least half."""
+        columns = [] if self.schema_ is None else self.schema_.columns
+        errors = {
+            column.name: float(error)
+            for column, error in zip(columns, self.column_errors_, strict=True)
+            if not np.isnan(error) and not column.constant
+        }
+        ascending = sorted(errors, key=lambda name: errors[name])
+        kept = [name for name in ascending if errors[name] < _LOST_SHARE]
+        lost = [name for name in reversed(ascending) if errors[name] >= _LOST_SHARE]
+        return [
+            f"{sentence} {list_names(names, as_text=lambda name: f'{quote_name(name)} ({errors[name]:.0%})')}."
+            for sentence, names in (
+                ("Columns with the smallest loss of variance:", kept),
+                ("Columns of which the coordinates lose at least half of the variance:", lost),
+            )
+            if names
+        ]
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -110,16 +110,7 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
 
 
 def correlate_columns(table: Table, embedding: Floats, rows: RowIndices | None = None) -> AxisCorrelations:
-    """Return the rank correlations of a table's columns with the coordinates of its rows.
-
-    Parameters
-    ----------
-    table : Table
-    embedding : ndarray of shape (n_rows, n_axes)
-        Coordinates of the selected rows.
-    rows : ndarray of row numbers, ascending, default=None
-        The selected rows; None is all.
-    """
+    """Return the rank correlations of a table's columns with the coordinates of some rows, in ascending order (None is all)."""
     schema, n = table.schema, len(embedding)
     used = schema.used.tolist()
     axes = _Axes(embedding, *_scale_weights(table, rows))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
+from tamiz.reduction.description import Loadings, MapDescription, Spectrum
 from tamiz.runtime.notebook import PictureMixin
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
@@ -44,6 +45,8 @@ class ImageSet:
         Whether the colour scale is centred at 0; else it spans the values of each image.
     shows_rows : bool
         Whether the images show rows of the table.
+    note : str
+        What the images show, one sentence.
     """
 
     title: str
@@ -52,6 +55,7 @@ class ImageSet:
     images: list[list[float]]
     signed: bool = False
     shows_rows: bool = False
+    note: str = ""
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, ABC):
@@ -90,6 +94,14 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
             tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the map to the rows of X."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
+        """Fit and return the coordinates of the rows."""
+        return self.fit(X, y, **fit_params).embedding_
+
     @property
     def quadratic_cost(self) -> bool:
         """Whether the cost of a fit grows with the square of the number of rows."""
@@ -109,6 +121,63 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
         """Return images of the fitted map, if the columns are the pixels of an image; by default there are none."""
         check_is_fitted(self)
         return []
+
+    def describe(self) -> MapDescription:
+        """Describe the fitted map in sentences and numbers: what its distances mean, what to check, its spectrum and loadings.
+
+        Returns
+        -------
+        MapDescription
+            `axes`, `notes`, `proximity_note`, `comparable_axes`, `stress`, `spectrum` and `loadings`. A class that does not
+            override this method is described by its attributes `stress_` or `sampled_stress_`, `eigenvalues_`, `residuals_`,
+            and `loadings_` with `coordinate_names_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from tamiz.reduction import PCA
+        >>> described = PCA(2, standardize=True).fit(load_wine().data).describe()
+        >>> described.notes
+        ('Numeric columns are divided by their standard deviation.',)
+        >>> described.spectrum.label, [round(value, 3) for value in described.spectrum.values]
+        ('Share of the total variance', [0.362, 0.192])
+        """
+        return self._describe()
+
+    def _describe(
+        self,
+        notes: Sequence[str] | None = None,
+        proximity_note: str = "Rows with similar values are near each other.",
+        *,
+        comparable_axes: bool = True,
+        spectrum: Spectrum | None = None,
+        spectrum_note: str = "",
+    ) -> MapDescription:
+        """Return the description with some texts; None of `notes` or `spectrum` is read from the fitted attributes."""
+        axes, stress = self.axis_names_, getattr(self, "stress_", getattr(self, "sampled_stress_", None))
+        names = getattr(self, "coordinate_names_", None)
+        loadings = getattr(self, "loadings_", getattr(self, "mixing_", None))
+        if names is None or loadings is None:
+            names, loadings = (), np.empty((0, 0))
+        if notes is None:
+            notes = () if stress is None else (f"Stress {stress:.3g}.",)
+        if spectrum is None:
+            values, residuals = (self._spectrum_values(name) for name in ("eigenvalues_", "residuals_"))
+            label = "Eigenvalue" if values else ""
+            spectrum = Spectrum(label=label, values=values, note=spectrum_note, residuals=residuals)
+        return MapDescription(
+            axes=tuple(axes),
+            notes=tuple(notes),
+            proximity_note=proximity_note,
+            comparable_axes=comparable_axes,
+            stress=None if stress is None else float(stress),
+            spectrum=spectrum,
+            loadings=Loadings(columns=tuple(names), values=tuple(map(tuple, np.asarray(loadings).tolist()))),
+        )
+
+    def _spectrum_values(self, name: str) -> tuple[float, ...]:
+        """Return the values of an attribute such as `eigenvalues_`, () without it."""
+        return tuple(np.ravel(getattr(self, name, ())).tolist())
 
     @property
     def schema_(self) -> Schema | None:

@@ -13,7 +13,14 @@ from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.additive_constant import CORRECTIONS
 from tamiz.reduction.classical.extension import Extension
-from tamiz.reduction.classical.scaling import ClassicalSolution, scale_coordinates, scale_distances
+from tamiz.reduction.classical.scaling import (
+    ClassicalSolution,
+    format_negative_share,
+    scale_coordinates,
+    scale_distances,
+    warn_of_zero_coordinates,
+)
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn, warn_user
@@ -21,12 +28,6 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
 from tamiz.table.feature_checks import check_features, record_features
-
-
-def format_negative_share(share: float, error: float) -> str:
-    """Return the share of negative eigenvalues in percent, with its standard error where it is an estimate."""
-    percent = f"{100 * share:.3g} %"
-    return percent if not error else f"about {percent} (+- {100 * error:.1g} %)"
 
 
 class ClassicalMDS(Reducer):
@@ -225,25 +226,33 @@ class ClassicalMDS(Reducer):
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn about missing convergence, zero coordinates and negative eigenvalues."""
         warn_user(one.with_sentence(f"ClassicalMDS: {one}") for one in solution.warnings)
-        k, largest = len(self.eigenvalues_), float(self.eigenvalues_[0])
-        positive = int((self.eigenvalues_ > 0).sum())
-        if positive < k:
-            ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            warn(
-                "TZ403", f"ClassicalMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."
-            )
+        warn_of_zero_coordinates("ClassicalMDS", self.eigenvalues_)
         if self.correction is None and not self.is_euclidean_:
             share = format_negative_share(self.negative_share_, self.negative_share_error_)
             warn(
                 "TZ402",
                 f"ClassicalMDS: the distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative "
-                f"(smallest {self.smallest_eigenvalue_:.4g}, largest {largest:.4g}), and the coordinates do not show this "
-                "part. correction='cailliez' or correction='lingoes' makes them Euclidean.",
+                f"(smallest {self.smallest_eigenvalue_:.4g}, largest {self.eigenvalues_[0]:.4g}), and the coordinates do not show "
+                "this part. correction='cailliez' or correction='lingoes' makes them Euclidean.",
             )
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
+    def describe(self) -> MapDescription:
+        """Describe the eigenvalues, the additive constant and the share of negative eigenvalues."""
+        check_is_fitted(self)
+        notes = []
+        if constant := self.additive_constant_:
+            added = (
+                f"{constant:.6g} was added to every distance, by Cailliez's rule"
+                if self.correction == "cailliez"
+                else f"{2 * constant:.6g} was added to every squared distance, by Lingoes's rule"
+            )
+            notes.append(f"{added}, so that the distances are Euclidean.")
+        note = "The sum of squares along each coordinate."
+        if not self.is_euclidean_:
+            share = format_negative_share(self.negative_share_, self.negative_share_error_)
+            note += f" The distances are not Euclidean: {share} of the sum of absolute eigenvalues is negative."
+        proximity = "The distance of two points approximates the distance of their rows in the table."
+        return self._describe(notes, proximity, spectrum_note=note)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

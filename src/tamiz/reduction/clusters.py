@@ -27,13 +27,8 @@ def find_clusters(embedding: Floats, rng: np.random.Generator) -> ClusterNumbers
 
     HDBSCAN with a single cluster allowed (`allow_single_cluster=True`) and selection by excess of mass: the map is split where the
     mean inverse distance inside the parts is at least twice that at which they join. Two normal clusters of one size are separate
-    from a distance of five to six standard deviations on. Where most rows are in no cluster, no clusters are separate.
-
-    Parameters
-    ----------
-    embedding : ndarray of shape (n_rows, n_axes)
-    rng : Generator
-        Draws the sample of many rows, and moves equal points apart.
+    from a distance of five to six standard deviations on. Where most rows are in no cluster, no clusters are separate. The random
+    draws are the sample of many rows, and moves of equal points apart.
     """
     n = len(embedding)
     spans = np.ptp(embedding, axis=0)

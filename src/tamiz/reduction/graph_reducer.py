@@ -64,13 +64,19 @@ class GraphReducer(Reducer):
         check_is_fitted(self)
         return self.graph_.schema
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
-
     def graph_builder(self, n_samples: int) -> GraphBuilder | Graph:
         """Return the parameter `graph`, or the default builder for a number of rows."""
         return self._default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
+
+    def _spectrum_values(self, name: str) -> tuple[float, ...]:
+        """Return the values of an attribute for the largest component, () without it.
+
+        It has a row of values for each component, NaN where a component is too small, or one for all.
+        """
+        values = np.atleast_1d(getattr(self, name, ()))
+        if values.ndim == 2:
+            values = values[np.argmax(np.bincount(vars(self)["component_labels_"]))]
+        return tuple(values[np.isfinite(values)].tolist())
 
     @abstractmethod
     def _default_builder(self, n_samples: int) -> GraphBuilder:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.description import MapDescription, Spectrum
 from tamiz.reduction.independent.gaussianity import contrast, gaussian_p_values
 from tamiz.reduction.independent.solvers import SOLVERS, Solution, random_rotation, solve
 from tamiz.reduction.independent.stability import ComponentStability, component_stability
@@ -285,6 +286,33 @@ class ICA(Reducer):
             f"{consequence}.",
         )
 
+    def describe(self) -> MapDescription:
+        """Describe the number of components, their test, the convergence, and the negentropy of every component."""
+        check_is_fitted(self)
+        k, n_gaussian = len(self.components_), int((self.gaussian_p_values_ > GAUSSIAN_LEVEL).sum())
+        notes = [
+            f"The first {k:,} principal components, scaled to variance 1 and rotated to be as independent as possible."
+            if k > 1
+            else "The first principal component, scaled to variance 1."
+        ]
+        if self.standardize:
+            notes.append("Numeric columns are divided by their standard deviation.")
+        if n_gaussian > 1:
+            notes.append(
+                f"{n_gaussian:,} of the components cannot be distinguished from noise, and their directions are arbitrary."
+            )
+        if not self.converged_:
+            notes.append(f"The rotation was still changing after {self.n_iter_:,} iterations.")
+        return self._describe(
+            notes,
+            "Rows with similar sources are near each other; every source has the same variance.",
+            spectrum=Spectrum(
+                label="Negentropy value",
+                values=tuple(self.negentropy_.tolist()),
+                note="How far the distribution of each coordinate is from normal; 0 for a normal distribution.",
+            ),
+        )
+
     def stability(self, n_starts: int = 20, *, random_state: Seed = None) -> ComponentStability:
         """Return how stable each component is over random starts (Icasso).
 
@@ -317,10 +345,6 @@ class ICA(Reducer):
         with parallel.thread_session():
             rows, _ = WhiteRows.from_points(self.embedding_)
             return component_stability(rows, n, solver, tol, max_iter, make_rng(random_state))
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:
-        """Fit and return the sources of the rows."""
-        return self.fit(X, y, **fit_params).embedding_
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the sources of new rows, each independently of the others.

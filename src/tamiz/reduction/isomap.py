@@ -17,10 +17,12 @@ from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
+from tamiz.reduction.classical.scaling import format_negative_share, warn_of_zero_coordinates
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import warn, warn_user
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, ListOf
@@ -250,12 +252,33 @@ class Isomap(GraphReducer):
     def _warn_about_solution(self, parts: Sequence[GeodesicScaling]) -> None:
         """Warn about missing convergence, and about zero coordinates in the largest component."""
         warn_user(one.with_sentence(f"Isomap: {one}") for part in parts for one in part.warnings)
-        values = max(parts, key=lambda part: len(part.embedding)).eigenvalues
-        positive = int((values > 0).sum())
-        if positive < len(values):
-            ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            rest = len(values) - positive
-            warn("TZ403", f"Isomap: {positive:,} {ones} above 0, and the other {rest:,} coordinates are 0.")
+        warn_of_zero_coordinates("Isomap", max(parts, key=lambda part: len(part.embedding)).eigenvalues)
+
+    def describe(self) -> MapDescription:
+        """Describe the residual variance, the landmarks and the spectrum; with "per_component" those of the largest component."""
+        check_is_fitted(self)
+        part = int(np.argmax(np.bincount(self.component_labels_)))
+        share, error = (np.atleast_1d(of)[part] for of in (self.negative_share_, self.negative_share_error_))
+        variances = self._spectrum_values("residual_variances_")
+        n, n_landmarks = len(self.component_labels_), len(self.landmark_rows_)
+        sampled = n_landmarks < n
+        rows = f" All rows are mapped by their distances to {n_landmarks:,} of them, the landmarks." if sampled else ""
+        notes = [
+            f"The distance of two rows is the length of the shortest path between them along the neighbour graph.{rows}"
+        ]
+        if variances:
+            k, shown = len(variances), ", ".join(f"{variance:.3g}" for variance in variances)
+            notes.append(
+                f"{'The first coordinate leaves' if k == 1 else f'The first 1 to {k} coordinates leave'} {shown} of the variance "
+                "of these distances unexplained (residual variance, 1 - R²). The number of coordinates at which it stops falling "
+                "is an estimate of the dimension of the data."
+            )
+        note = f"The sum of squares {'of the landmarks ' if sampled else ''}along each coordinate."
+        if share:
+            negative = format_negative_share(share, error)
+            note += f" {negative} of the sum of absolute eigenvalues is negative: no map has exactly these distances."
+        proximity = "The distance of two points approximates the length of the shortest path between their rows."
+        return self._describe(notes, proximity, spectrum_note=note)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -15,7 +15,8 @@ from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
-from tamiz.reduction.classical.scaling import ClassicalSolution
+from tamiz.reduction.classical.scaling import ClassicalSolution, warn_of_zero_coordinates
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import (
     LandmarkScaling,
@@ -229,13 +230,8 @@ class LandmarkMDS(Reducer):
     def _warn_about_solution(self, solution: ClassicalSolution) -> None:
         """Warn about missing convergence, zero coordinates and negative eigenvalues."""
         warn_user(one.with_sentence(f"LandmarkMDS: {one}") for one in solution.warnings)
-        k, largest = len(solution.eigenvalues), float(solution.eigenvalues[0])
-        positive = int((solution.eigenvalues > 0).sum())
-        if positive < k:
-            ones = "eigenvalue is" if positive == 1 else "eigenvalues are"
-            warn(
-                "TZ403", f"LandmarkMDS: {positive:,} {ones} above 0, and the other {k - positive:,} coordinates are 0."
-            )
+        warn_of_zero_coordinates("LandmarkMDS", solution.eigenvalues)
+        largest = float(solution.eigenvalues[0])
         if solution.smallest_eigenvalue < -self._landmark_dissimilarities.rounding_tolerance * largest:
             about = "about " if solution.negative_share.error else ""
             warn(
@@ -245,9 +241,17 @@ class LandmarkMDS(Reducer):
                 f"{solution.smallest_eigenvalue:.4g}, largest {largest:.4g}), and the coordinates do not show this part.",
             )
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
+    def describe(self) -> MapDescription:
+        """Describe the eigenvalues of the landmarks and the sampled stress."""
+        check_is_fitted(self)
+        error = self.sampled_stress_error_
+        notes = (
+            f"All rows are mapped by their distances to {len(self.landmarks_):,} landmarks.",
+            f"Stress {self.sampled_stress_:.3g}{f' +- {error:.1g}, over random pairs of rows' if error else ''}.",
+        )
+        note = "The sum of squares of the landmarks along each of their coordinates."
+        proximity = "Rows with similar distances to the landmarks are near each other."
+        return self._describe(notes, proximity, spectrum_note=note)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -14,6 +14,7 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.row_encoders import row_numbers
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
@@ -25,6 +26,8 @@ from tamiz.table.feature_checks import check_features, record_features
 
 # Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
 _MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9
+# An eigenvalue below this is 0 up to rounding.
+_ZERO_EIGENVALUE = 1e-12
 
 
 def _n_solved_components(eigenvalues: Floats) -> int:
@@ -179,6 +182,22 @@ class LaplacianEigenmaps(GraphReducer):
         self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
         self.eigenvalues_: Floats = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
+
+    def describe(self) -> MapDescription:
+        """Describe the eigenvalues and residuals; with "per_component" those of the largest component."""
+        check_is_fitted(self)
+        n_zero = sum(value < _ZERO_EIGENVALUE for value in self._spectrum_values("eigenvalues_"))
+        note = (
+            f"{n_zero} of the eigenvalues {'is' if n_zero == 1 else 'are'} 0 up to rounding: edges of negligible weight connect "
+            "groups of rows, and the positions of these groups are arbitrary. A larger t or binary weights connects them."
+        )
+        return self._describe(
+            [note] if n_zero else [],
+            "Rows that are close in the graph are near each other; distances between groups have little meaning.",
+            comparable_axes=False,
+            spectrum_note="The smaller an eigenvalue, the less its coordinate changes along edges; an eigenvector with eigenvalue "
+            "0 is constant on each component.",
+        )
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

@@ -20,6 +20,7 @@ from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.search_choice import choose_search
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import GraphReducer, check_connected
 from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
@@ -34,6 +35,13 @@ from tamiz.table.feature_checks import check_features, record_features
 
 DISCONNECTED_CHOICES = ("error", "per_component")
 _DEFAULT_NEIGHBORS = 15
+# What the coordinates have to satisfy in every neighbourhood, by the method.
+_LOCAL_CONDITIONS = {
+    "standard": "Each row is the weighted mean of its neighbours, with the weights that reconstruct it in the table.",
+    "modified": "Each row is the weighted mean of its neighbours, with several sets of weights that reconstruct it in the table.",
+    "hessian": "Around each row, the coordinates have as little curvature as possible as functions on the neighbourhood.",
+    "ltsa": "Around each row, the coordinates are nearly linear functions of the neighbourhood's principal components.",
+}
 
 
 class LocallyLinearEmbedding(GraphReducer):
@@ -239,6 +247,24 @@ class LocallyLinearEmbedding(GraphReducer):
                 f"method={self.method!r} looks for n_components={n_components} directions in each neighbourhood, and the rows have "
                 f"{width} {'coordinate' if width == 1 else 'coordinates'}. Lower n_components."
             )
+
+    def describe(self) -> MapDescription:
+        """Describe the local condition and the eigenvalues; with "per_component" those of the largest component."""
+        check_is_fitted(self)
+        sizes, notes = np.bincount(self.component_labels_), [_LOCAL_CONDITIONS[self.method]]
+        if len(sizes) > 1:
+            notes.append(
+                f"The graph has {len(sizes):,} components, and each has coordinates of its own: the components overlap on the "
+                "map, and their positions relative to each other have no meaning. The eigenvalues are those of the largest, of "
+                f"{sizes.max():,} rows."
+            )
+        return self._describe(
+            notes,
+            "Rows that are neighbours in the table are near each other; distances are stretched differently in different places.",
+            comparable_axes=False,
+            spectrum_note="The smaller an eigenvalue, the smaller the sum of squared errors of its coordinate in the "
+            "neighbourhoods of all rows.",
+        )
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others, to the weighted mean of their neighbours among the rows of the fit.

@@ -14,6 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import (
     DISSIMILARITIES,
     Dissimilarities,
@@ -48,6 +49,15 @@ _MAX_ORDINAL_ROWS = 2**16
 # An ordinal map counts as degenerate if its stress is below this and its points coincide, within the tolerance, with a few places.
 _DEGENERATE_STRESS = 1e-3
 _DEGENERATE_TOLERANCE = 1e-3
+# For each kind: what distances on the map approximate, and the meaning of large distances.
+_DISTANCE_MEANINGS = {
+    "metric": ("the distances of the rows", ", and dissimilar rows are far apart."),
+    "interval": ("a linear function of the distances of the rows, fitted to the map", "."),
+    "ordinal": (
+        "a monotone function of the distances of the rows, fitted to the map",
+        ". The map preserves only the order of the distances.",
+    ),
+}
 
 
 class MDS(Reducer):
@@ -330,9 +340,21 @@ class MDS(Reducer):
         rows = np.arange(n) if n <= n_rows else np.sort(make_rng(random_state).choice(n, n_rows, replace=False))
         return ShepardPairs.from_rows(rows, self._dissimilarities, self.embedding_, self._disparities, self._unit)
 
-    def fit_transform(self, X: Any, y: Any = None, *, weights: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y, weights=weights).embedding_
+    def describe(self) -> MapDescription:
+        """Describe the meaning of the distances, the stress and the convergence."""
+        check_is_fitted(self)
+        target, meaning = _DISTANCE_MEANINGS[self.kind_]
+        fitted = "those of the rows" if self.kind_ == "metric" else "the fitted function"
+        steps = f"{self.n_iter_:,} {'iteration' if self.n_iter_ == 1 else 'iterations'}"
+        notes = (
+            f"Distances on the map approximate {target}. Kruskal's stress-1 is {self.stress_:.3g}: the root mean square of the "
+            f"differences between the distances on the map and {fitted}, divided by the root mean square of the distances on the "
+            "map; 0 is a perfect map.",
+            f"SMACOF converged in {steps}."
+            if self.converged_
+            else f"SMACOF did not converge within {steps}; the stress was still decreasing.",
+        )
+        return self._describe(notes, f"Rows that are similar in the table are near each other on the map{meaning}")
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

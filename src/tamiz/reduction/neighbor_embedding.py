@@ -16,6 +16,7 @@ from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.row_encoders import row_numbers
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import GraphReducer
 from tamiz.reduction.layouts.descent import Callback, Descent
 from tamiz.runtime import parallel
@@ -32,6 +33,7 @@ _BYTES_PER_EDGE = 48
 class NeighborEmbedding(GraphReducer):
     """A map on which each row is attracted by its neighbours in a graph and repelled by other rows."""
 
+    converged_: bool
     invariants: ClassVar[Invariants] = {"_first_rows": IntegerArray("n", below="n")}
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -103,6 +105,15 @@ class NeighborEmbedding(GraphReducer):
         embedding = self._match_dtype(points[first], X)
         record_features(self, X)
         self.graph_, self._first_rows, self.embedding_ = graph, first, embedding
+
+    def _describe_descent(self, attraction: str, objective: str, steps: str) -> MapDescription:
+        """Describe what attracts and repels a row, the objective, and the convergence within some steps."""
+        ended = "converged within" if self.converged_ else "was still decreasing after"
+        return self._describe(
+            [f"Each row attracts {attraction}. {objective}, {ended} {steps}."],
+            "Rows that are neighbours in the table are near each other. Distances between groups, and sizes of groups, have "
+            "little meaning.",
+        )
 
     def _set_points(self, points: Floats) -> None:
         """Replace the coordinates by others of the same rows."""

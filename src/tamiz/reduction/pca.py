@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Self
@@ -13,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.reduction.base import ImageSet, Reducer
+from tamiz.reduction.description import MapDescription, Spectrum
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.reduction.principal.covariance_input import read_covariance
 from tamiz.reduction.principal.decomposition import (
@@ -35,6 +38,7 @@ from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
+from tamiz.table.encoding import INDICATOR_MEANS
 from tamiz.table.factory import as_table
 from tamiz.table.feature_checks import check_features as compare_columns
 from tamiz.table.feature_checks import record_features
@@ -340,6 +344,63 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         ]
         embedding = getattr(self, "embedding_", None)
         return found if embedding is None else found + reconstructed_rows(shape, embedding, self.inverse_transform)
+
+    def describe(self) -> MapDescription:
+        """Describe the preprocessing, the shares of variance, the null model and the loadings."""
+        check_is_fitted(self)
+        spectrum = Spectrum(
+            label="Share of the total variance",
+            values=tuple(self.explained_variance_ratio_.tolist()),
+            cumulative=tuple(np.cumsum(self.explained_variance_ratio_).tolist()),
+        )
+        if (chance := self.parallel_analysis_) is not None:
+            spectrum = replace(
+                spectrum,
+                reference=tuple((chance.reference / float(self.coordinate_variances_.sum())).tolist()),
+                chance_title=chance.title,
+                chance_note="Chance: the mean over random tables of the same size with independent columns (parallel analysis, "
+                "Horn 1965).",
+            )
+        return self._describe(tuple(self._preprocessing_notes()), spectrum=spectrum)
+
+    def _preprocessing_notes(self) -> Iterator[str]:
+        """Yield notes on scaling, categories, missing values and the solver."""
+        levels, variances, n_missing = self.level_spans_, self.coordinate_variances_, self.n_missing_
+        if self.standardize and sum(stop - start for start, stop in levels) < len(variances):
+            yield "Numeric columns are divided by their standard deviation."
+        if levels:
+            yield self._category_note()
+        if n_missing:
+            values, was = ("missing value", "was") if n_missing == 1 else ("missing values", "were")
+            treatment = {
+                "mean": f"imputed with the mean of the column{INDICATOR_MEANS if levels else ''}",
+                "pairwise": "excluded pairwise: each covariance uses the rows with both values",
+                "iterative": "imputed by the components, by least squares",
+            }
+            yield f"{n_missing:,} {values} {was} {treatment[self.missing]}."
+        if self.solver_ == "randomized":
+            residual = float(self.residuals_.max())
+            yield f"Directions found by block Krylov from a random start: residuals up to {residual:.1g}."
+        if self.whiten:
+            yield "Each coordinate is divided by its standard deviation (whitened)."
+
+    def _category_note(self) -> str:
+        """Return a note on the weights of categorical columns; with FAMD weights also their share of the total variance."""
+        levels, variances = self.level_spans_, self.coordinate_variances_
+        indicator = "A categorical column with K levels becomes K indicators (0 or 1), each divided by sqrt("
+        if self.categories == "balanced":
+            count = sum(bool(variances[start:stop].any()) for start, stop in levels)
+            count += int((variances[: levels[0][0]] > 0).sum())
+            total = (
+                f"; the total variance is {count:,}, the number of columns" if self.standardize and count > 1 else ""
+            )
+            return f"{indicator}p (K - 1)), where p is the share of its level, so that the column has a total variance of 1{total}."
+        every = float(variances.sum())
+        share = sum(float(variances[start:stop].sum()) for start, stop in levels) / every if every > 0 else 0.0
+        return (
+            f"{indicator}p), where p is the share of its level (FAMD): the total variance of the column is K - 1, and categorical "
+            f"columns account for {share:.1%} of the total; categories='balanced' gives each column total variance 1."
+        )
 
     @cached_property
     def embedding_(self) -> NDArray[Any]:  # type: ignore[override]  # computed when it is first read

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import floor, inf
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.reduction.description import RuleCondition
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.schema import Column
 
 Mask = NDArray[np.bool_]
-ConditionKind = Literal["above", "below", "between", "equals", "one of", "missing"]
 
 # The F1 score that every value of a rule (a threshold, a level, "missing") must add.
 MIN_GAIN = 0.02
@@ -26,28 +26,6 @@ _N_QUANTILES = 64
 # F1 scores that differ by less are equal.
 _ROUNDING = 1e-12
 _DATE_UNITS = ("Y", "M", "D", "h", "m", "s")
-
-
-@dataclass(frozen=True)
-class RuleCondition:
-    """A condition on one column.
-
-    Attributes
-    ----------
-    column : str
-    kind : {"above", "below", "between", "equals", "one of", "missing"}
-        "above" is > and "below" is <=; "between" is > the first value and <= the second. "equals" is of a level or of a number. A
-        missing value fulfils only "missing".
-    values : tuple of float, or tuple of str
-        The thresholds (dates in seconds since 1970), or the levels.
-    text : str
-        The condition in words, such as "flipper_length > 206".
-    """
-
-    column: str
-    kind: ConditionKind
-    values: tuple[float, ...] | tuple[str, ...]
-    text: str
 
 
 @dataclass(frozen=True)
@@ -86,22 +64,24 @@ class Condition:
         """Return the condition in words."""
         name = column.name
         if self.missing:
-            return RuleCondition(name, "missing", (), f"{name} is missing")
+            return RuleCondition(column=name, kind="missing", text=f"{name} is missing")
         if self.levels:
             levels = tuple(column.levels[code] for code in self.levels)
-            kind: ConditionKind = "equals" if len(levels) == 1 else "one of"
             listed = " or ".join(filter(None, [", ".join(levels[:-1]), levels[-1]]))
-            return RuleCondition(name, kind, levels, f"{name} = {listed}")
-        is_date = column.kind == "date"
+            kind: Literal["equals", "one of"] = "equals" if len(levels) == 1 else "one of"
+            return RuleCondition(column=name, kind=kind, levels=levels, text=f"{name} = {listed}")
+        written = partial(_threshold_text, is_date=column.kind == "date")
         if self.high == inf:
-            return RuleCondition(name, "above", (self.low,), f"{name} > {_threshold_text(self.low, is_date=is_date)}")
-        high = _threshold_text(self.high, is_date=is_date)
+            return RuleCondition(
+                column=name, kind="above", thresholds=(self.low,), text=f"{name} > {written(self.low)}"
+            )
+        high = written(self.high)
         if self.low == -inf:
-            return RuleCondition(name, "below", (self.high,), f"{name} ≤ {high}")
+            return RuleCondition(column=name, kind="below", thresholds=(self.high,), text=f"{name} ≤ {high}")
         if self.low == self.high:
-            return RuleCondition(name, "equals", (self.low,), f"{name} = {high}")
-        low = _threshold_text(self.low, is_date=is_date)
-        return RuleCondition(name, "between", (self.low, self.high), f"{low} < {name} ≤ {high}")
+            return RuleCondition(column=name, kind="equals", thresholds=(self.low,), text=f"{name} = {high}")
+        both, text = (self.low, self.high), f"{written(self.low)} < {name} ≤ {high}"
+        return RuleCondition(column=name, kind="between", thresholds=both, text=text)
 
 
 def select_rows_of_rule(conditions: Sequence[Condition], columns: Sequence[NDArray[Any]], n_rows: int) -> Mask:

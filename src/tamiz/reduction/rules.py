@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_array, column_or_1d
 from tamiz.exceptions import DataError
 from tamiz.reduction.axes import RowIndices, correlate_columns, read_columns
 from tamiz.reduction.clusters import ClusterNumbers, find_clusters, number_by_size
-from tamiz.reduction.rule_search import Condition, Mask, RuleCondition, RuleSearch, select_rows_of_rule
+from tamiz.reduction.description import ClusterRule
+from tamiz.reduction.rule_search import Mask, RuleSearch, select_rows_of_rule
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
@@ -34,43 +35,6 @@ _MAX_ROWS = 20_000
 # A rule is reported if its F1 score on the held-out rows is at least this and larger than that of all rows, and if Fisher's exact
 # test of "fulfils the rule" and "is in the cluster" has at most this p-value.
 _MIN_F1, _MAX_P_VALUE = 0.5, 0.01
-
-
-@dataclass(frozen=True)
-class ClusterRule:
-    """The rule of a cluster, measured on held-out rows.
-
-    Attributes
-    ----------
-    cluster : int
-        The number of the cluster; 1 is the largest.
-    label : str
-        The label of a cluster that was passed, else its number.
-    n_rows : int
-        Number of rows of the cluster.
-    conditions : tuple of RuleCondition
-        All of them must be fulfilled; empty if no simple rule describes the cluster.
-    precision : float or None
-        Share of the held-out rows that fulfil the rule which are in the cluster, weighted; None without a rule.
-    coverage : float or None
-        Share of the held-out rows of the cluster which fulfil the rule, weighted; None without a rule.
-    n_fulfilling, n_test : int
-        Number of held-out rows that fulfil the rule, and of held-out rows in the cluster.
-    """
-
-    cluster: int
-    label: str
-    n_rows: int
-    conditions: tuple[RuleCondition, ...]
-    precision: float | None
-    coverage: float | None
-    n_fulfilling: int
-    n_test: int
-
-    @property
-    def text(self) -> str:
-        """The conditions, joined by "and"; "no simple rule" without any."""
-        return " and ".join(condition.text for condition in self.conditions) or "no simple rule"
 
 
 @dataclass(frozen=True)
@@ -181,7 +145,7 @@ def cluster_rules(
             correlations = correlate_columns(table, points)
             columns = columns[most_correlated_columns(correlations.values, correlations.chance_level)]
         found = describe_clusters(
-            table, numbers, rng, columns=columns.tolist(), labels=labels, max_conditions=max_conditions
+            table, points, numbers, rng, columns=columns.tolist(), labels=labels, max_conditions=max_conditions
         )
     warn_user(table.schema.excluded_column_notes)
     return found
@@ -204,6 +168,7 @@ def _number_labels(clusters: ArrayLike, n_rows: int) -> tuple[ClusterNumbers, li
 
 def describe_clusters(
     table: Table,
+    points: Floats,
     numbers: ClusterNumbers,
     rng: np.random.Generator,
     *,
@@ -212,21 +177,10 @@ def describe_clusters(
     labels: Sequence[str] | None = None,
     max_conditions: int = 3,
 ) -> ClusterRules:
-    """Return the rules of the clusters of some rows of a halved.
+    """Return the rules of the clusters of some rows of a table, in ascending order (None is all).
 
-    Parameters
-    ----------
-    table : Table
-    numbers : ndarray of shape (n_selected,)
-        The cluster of each selected row, from 1 on; 0 for none.
-    rng : Generator
-    rows : ndarray of row numbers, ascending, default=None
-        The selected rows; None is all.
-    columns : sequence of column numbers, default=None
-        The columns to consider, at least one; None is all that are used.
-    labels : sequence of str, default=None
-        The labels of the clusters; None is their numbers.
-    max_conditions : int, default=3
+    `points` and `numbers` have the coordinates and the cluster of each of these rows, from 1 on, and 0 for none. None of `columns`
+    considers all that are used; None of `labels` names the clusters by their numbers.
     """
     schema = table.schema
     columns = schema.used.tolist() if columns is None else list(columns)
@@ -247,7 +201,16 @@ def describe_clusters(
     halved = _HalvedTable(values, described, weight, numbers[sample], half)
     return ClusterRules(
         tuple(
-            halved.describe(k, str(k) if labels is None else labels[k - 1], size, max_conditions)
+            halved.describe(
+                ClusterRule(
+                    cluster=k,
+                    label=str(k) if labels is None else labels[k - 1],
+                    n_rows=size,
+                    center=tuple(np.median(points[numbers == k], axis=0).tolist()),
+                    n_test=halved.count(k),
+                ),
+                max_conditions,
+            )
             for k, size in enumerate(sizes, start=1)
         ),
         numbers,
@@ -288,28 +251,25 @@ class _HalvedTable:
         self._test_columns = [column[~half] for column in values]
         self._weight, self._numbers = weight[~half], numbers[~half]
 
-    def describe(self, number: int, label: str, n_rows: int, max_conditions: int) -> ClusterRule:
-        """Return the rule of a cluster if it describes the held-out rows."""
-        inside = self._numbers == number
-        n_test = int(inside.sum())
-        conditions = self._search.find_rule(self._search_numbers == number, max_conditions)
+    def count(self, number: int) -> int:
+        """Return the number of held-out rows of a cluster."""
+        return int(np.count_nonzero(self._numbers == number))
+
+    def describe(self, cluster: ClusterRule, max_conditions: int) -> ClusterRule:
+        """Return a cluster with its rule if that describes the held-out rows, else the cluster."""
+        inside = self._numbers == cluster.cluster
+        conditions = self._search.find_rule(self._search_numbers == cluster.cluster, max_conditions)
         fulfilling = select_rows_of_rule(conditions, self._test_columns, len(inside))
         if not conditions or not self._is_confirmed(fulfilling, inside):
-            return ClusterRule(number, label, n_rows, (), None, None, 0, n_test)
+            return cluster
         hits = float(self._weight[inside & fulfilling].sum())
-        return ClusterRule(
-            number,
-            label,
-            n_rows,
-            self._describe_conditions(conditions),
-            hits / float(self._weight[fulfilling].sum()),
-            hits / float(self._weight[inside].sum()),
-            int(fulfilling.sum()),
-            n_test,
+        return replace(
+            cluster,
+            conditions=tuple(one.describe(self._columns[one.column]) for one in conditions),
+            precision=hits / float(self._weight[fulfilling].sum()),
+            coverage=hits / float(self._weight[inside].sum()),
+            n_fulfilling=int(fulfilling.sum()),
         )
-
-    def _describe_conditions(self, conditions: tuple[Condition, ...]) -> tuple[RuleCondition, ...]:
-        return tuple(one.describe(self._columns[one.column]) for one in conditions)
 
     def _is_confirmed(self, fulfilling: Mask, inside: Mask) -> bool:
         """Whether the held-out rows that fulfil a rule are in the cluster more often than others, and agree with it."""

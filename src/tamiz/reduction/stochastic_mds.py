@@ -14,6 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import principal_axes_rotation
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import create_subsets
 from tamiz.reduction.out_of_sample_stress import minimize_row_stress
@@ -231,9 +232,18 @@ class StochasticMDS(Reducer):
         self.stress_history_: Floats = np.array([stress.value for stress in descent.stress_history])
         self.n_rounds_, self.converged_ = descent.n_done, bool(decrease <= tol)
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
-        """Fit and return the coordinates of the rows."""
-        return self.fit(X, y).embedding_
+    def describe(self) -> MapDescription:
+        """Describe the sampled stress."""
+        check_is_fitted(self)
+        error = self.sampled_stress_error_
+        of = f" +- {error:.1g}, over random pairs of rows" if error else ""
+        note = (
+            f"Distances on the map approximate the dissimilarities ({self.n_rounds_:,} rounds of stochastic descent). "
+            f"Kruskal's stress-1 is {self.sampled_stress_:.3g}{of}."
+        )
+        return self._describe(
+            [note], "The distance of two points approximates the distance of their rows in the table."
+        )
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map new rows, each independently of the others.

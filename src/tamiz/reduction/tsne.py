@@ -12,6 +12,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.neighbors.base import Neighbors
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
 from tamiz.reduction.layouts.descent import CHECK_INTERVAL, Callback
 from tamiz.reduction.layouts.divergence import DivergenceDescent
@@ -309,6 +310,15 @@ class TSNE(NeighborEmbedding):
                 "of iterations (n_iter), or continue (continue_fit)."
             )
         warn("TZ501", f"TSNE: not converged after {self.n_iter_:,} iterations: {reason}")
+
+    def describe(self) -> MapDescription:
+        """Describe the perplexity, the divergence and the convergence."""
+        check_is_fitted(self)
+        return self._describe_descent(
+            f"its neighbours in the table, about {self.perplexity_:.3g} of them (the perplexity), and repels all other rows",
+            f"The Kullback-Leibler divergence of the map, {self.kl_divergence_:.3g}",
+            f"{self.n_iter_:,} iterations",
+        )
 
     def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
         return place_rows(near, self.perplexity_, points)

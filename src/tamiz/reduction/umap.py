@@ -18,6 +18,7 @@ from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.row_encoders import TableEncoder, row_numbers
 from tamiz.neighbors.search_choice import choose_exact_search
+from tamiz.reduction.description import MapDescription
 from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
 from tamiz.reduction.layouts.descent import Callback
 from tamiz.reduction.layouts.edge_sampling import CHECK_EPOCHS, EdgeSampling, place_rows
@@ -336,6 +337,15 @@ class UMAP(NeighborEmbedding):
                 f"UMAP: not converged after {self.n_epochs_:,} epochs: {CHECK_EPOCHS} further ones lower the cross entropy by "
                 f"{decrease:.1%}. Raise the number of epochs (n_epochs), or continue (continue_fit).",
             )
+
+    def describe(self) -> MapDescription:
+        """Describe the neighbours, the cross entropy and the convergence."""
+        check_is_fitted(self)
+        return self._describe_descent(
+            f"its {self.n_neighbors_ - 1:,} nearest rows in the table, and repels other rows, drawn at random",
+            f"The cross entropy of the map, {self.cross_entropy_:.3g} for each row",
+            f"{self.n_epochs_:,} epochs",
+        )
 
     def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
         settings = self._settings(self.a_, self.b_, self._seed)

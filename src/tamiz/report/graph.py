@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from tamiz.report.records.maps import GraphRecord, NeighborCounts, Range
+    from tamiz.graphs.description import NeighborCounts, Range
+    from tamiz.report.records.maps import GraphRecord
     from tamiz.report.records.study import StudyRecord
 
 # Below this recall of the true neighbours there is a warning.
@@ -21,18 +22,7 @@ _MIN_RECALL = 0.95
 
 
 def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: facts, warnings, components, and the histogram of neighbours.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None without a graph.
-    """
+    """Return the facts, warnings, components, and the histogram of neighbours; None without a graph."""
     graph = result.graph
     if graph is None:
         return None

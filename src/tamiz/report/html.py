@@ -103,6 +103,7 @@ def _environment() -> Environment:
         "shortened": text.shorten,
         "script_json": text.script_json,
         "packed": _compress,
+        "base64": lambda content: base64.b64encode(content).decode("ascii"),
         "breakable": text.breakable_name,
         "unbroken": text.unbroken_options,
         "prose": text.unbroken_option_names,

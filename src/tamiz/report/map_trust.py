@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 # Digits of the measures; maps that look equal are equally good.
 DECIMALS = 3
+# From these values on, neighbours and distances on a map may be trusted, or mostly.
+_TRUSTED, _MOSTLY_TRUSTED = 0.9, 0.8
 
 
 def most_trusted_map(result: StudyRecord) -> int | None:
@@ -19,44 +21,23 @@ def most_trusted_map(result: StudyRecord) -> int | None:
 
     The largest sum of trustworthiness and rank correlation decides: by neighbours alone, islands without a meaning win where
     categories split the rows.
-
-    Parameters
-    ----------
-    result : StudyRecord
     """
     shown = [
         k for k, one in enumerate(result.maps) if one.points and any(point != one.points[0] for point in one.points)
     ]
     if not shown or result.quality is None:
         return next(iter(shown), None)
-    sums = [0.0] * len(result.maps)
-    for measure in result.quality.measures:
-        if measure.name in ("trustworthiness", "rank_correlation"):
-            sums = [
-                total - 1 if value is None else total + value for total, value in zip(sums, measure.values, strict=True)
-            ]
+    measures = [result.quality.values(name) for name in ("trustworthiness", "rank_correlation")]
+    sums = {k: sum(-1.0 if (value := values[k]) is None else value for values in measures if values) for k in shown}
     return max(shown, key=lambda k: (round(sums[k], DECIMALS), -k))
 
 
-# From these values on, neighbours and distances on a map may be trusted, or mostly.
-_TRUSTED, _MOSTLY_TRUSTED = 0.9, 0.8
-
-
 def trust_text(quality: QualityRecord | None, k: int) -> str:
-    """Return in a sentence whether neighbours and distances on a map may be trusted, "" if it was not evaluated.
-
-    Parameters
-    ----------
-    quality : QualityRecord or None
-    k : int
-        The number of the map.
-    """
+    """Return in a sentence whether neighbours and distances on map number k may be trusted, "" if it was not evaluated."""
     parts = []
-    for what, name, label in (
-        ("Neighbours", "trustworthiness", "trustworthiness"),
-        ("distances", "rank_correlation", "rank correlation"),
-    ):
-        value = None if quality is None else next((m.values[k] for m in quality.measures if m.name == name), None)
+    for what, label in (("Neighbours", "trustworthiness"), ("distances", "rank correlation")):
+        values = () if quality is None else quality.values(label.replace(" ", "_"))
+        value = values[k] if values else None
         if value is not None:
             word = "yes" if value >= _TRUSTED else "mostly" if value >= _MOSTLY_TRUSTED else "no"
             parts.append(f"{what} {word} ({label} {value:.2f})")
@@ -64,19 +45,11 @@ def trust_text(quality: QualityRecord | None, k: int) -> str:
 
 
 def chance_rows_text(quality: QualityRecord | None, k: int) -> str:
-    """Return how many rows a map places no better than by chance, "" if none or unknown.
-
-    Parameters
-    ----------
-    quality : QualityRecord or None
-    k : int
-        The number of the map.
-    """
-    n = None if quality is None or not quality.n_chance_rows else quality.n_chance_rows[k]
+    """Return how many rows map number k places no better than by chance, "" if none or unknown."""
+    n = quality.n_chance_rows[k] if quality is not None and quality.n_chance_rows else None
     if not n or quality is None:
         return ""
-    verb = "has" if n == 1 else "have"
     return (
-        f"{n:,} of {count_with_noun(quality.n_rows, 'row')} {verb} neighbours on the map that are no better than by chance "
-        f"(trustworthiness at most {quality.chance_trust:.2f})."
+        f"{n:,} of {count_with_noun(quality.n_rows, 'row')} {'has' if n == 1 else 'have'} neighbours on the map that are no "
+        f"better than by chance (trustworthiness at most {quality.chance_trust:.2f})."
     )

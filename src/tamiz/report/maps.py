@@ -1,60 +1,50 @@
-"""The maps: the rows as points in two dimensions, their colours, and the spectrum of each map."""
+"""The maps: the rows as points in two dimensions, their colours, spectra, the columns that explain the axes, and the clusters."""
 
 from __future__ import annotations
 
-import base64
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tamiz.display.arrows import Arrow, biplot_arrows
+from tamiz.display.arrows import biplot_arrows
 from tamiz.display.eigenvalues import EigenvalueDisplay
 from tamiz.report import marks
 from tamiz.report.drawing import Chart
-from tamiz.report.map_axes import collect_axes
-from tamiz.report.map_clusters import cluster_centers, collect_clusters
 from tamiz.report.map_trust import chance_rows_text, most_trusted_map, trust_text
 from tamiz.report.text import (
     count_with_noun,
     format_count,
     format_number,
     format_percent,
-    join_names,
+    join_column_names,
     shorten,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
+    from tamiz.reduction.description import ClusterRule, Loadings, RuleCondition, Spectrum
     from tamiz.report.records.columns import ColumnSummary
     from tamiz.report.records.maps import (
+        AxisCorrelationsRecord,
         ColorColumn,
-        ImageSetRecord,
-        Loadings,
+        MapClustersRecord,
         MapRecord,
         QualityRecord,
-        SpectrumRecord,
     )
     from tamiz.report.records.study import StudyRecord
 
 _COMPONENTS_SHOWN = 30
+# Columns listed for an axis. A column explains an axis from this correlation on, if it is also this many times the chance level.
+_COLUMNS_SHOWN, MIN_CORRELATION, _MIN_CHANCE_RATIO = 4, 0.3, 1.5
+# Clusters listed. Beside the map are the rules of those with at least this share of the rows, of which they cover at least this.
+_CLUSTERS_SHOWN, _CONDITION_WIDTH, _MIN_SHARE, _MIN_COVERAGE = 12, 80, 0.05, 0.8
 # Relative tolerance for equal eigenvalues, and for shares that add up to 1.
 _ROUNDING = 1e-9
 
 
 def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: each map with its points, spectrum and axes, and the colourings.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None without maps.
-    """
+    """Return each map with its points, spectrum and axes, and the colourings; None without maps."""
     if not result.maps:
         return None
     drawn = [reduced for reduced in result.maps if reduced.points is not None]
@@ -71,14 +61,12 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         for index, reduced in enumerate(result.maps)
     ]
     return {
-        "lead": _lead(maps),
         "points": " ".join(
             filter(None, [_points_text(len(drawn[0].rows), result.table.n_rows_used), _columns_text(result)])
         )
         if any(one["drawn"] for one in maps)
         else None,
         "maps": maps,
-        "has_clusters": any(one["clusters"] for one in maps),
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
             "maps": [one["drawn"] for one in maps],
@@ -93,19 +81,6 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def _lead(maps: Sequence[Mapping[str, Any]]) -> str:
-    """Return the lead of the only map, or the list of maps with the lead of the first."""
-    if len(maps) == 1:
-        return str(maps[0]["lead"])
-    labels, first = join_names([one["label"] for one in maps], limit=9), maps[0]["lead"]
-    return f"{len(maps)} maps of the same rows: {labels}. On the first, {_continue_sentence(first)}"
-
-
-def _continue_sentence(sentence: str) -> str:
-    """Return a sentence with a lower-case start for use after a comma; the name of an axis keeps its capital."""
-    return sentence[0].lower() + sentence[1:] if sentence.startswith(("Points", "All")) else sentence
-
-
 def _map_context(
     fitted_map: MapRecord,
     index: int,
@@ -113,20 +88,10 @@ def _map_context(
     color: ColorColumn | None,
     map_columns: Sequence[str] | None,
 ) -> dict[str, Any]:
-    single_point = _single_point_note(fitted_map)
-    if single_point:
-        nothing: dict[str, Any] = {
-            "near": "",
-            "arrows": "",
-            "drawn": None,
-            "picture": None,
-            "spectrum": None,
-            "axes": None,
-            "clusters": None,
-            "galleries": [],
-        }
-        head = {"key": _key(index), "label": fitted_map.label, "notes": fitted_map.notes, "lead": single_point}
-        return {**head, **nothing, "left_out": False}
+    head = {"key": f"map-{index + 1}", "label": fitted_map.label, "notes": fitted_map.notes}
+    if single_point := _single_point_note(fitted_map):
+        nothing = dict.fromkeys(("near", "arrows", "drawn", "picture", "spectrum", "axes", "clusters", "left_out"))
+        return {**head, **nothing, "lead": single_point, "galleries": ()}
     spectrum, points, axes = fitted_map.spectrum, fitted_map.points, fitted_map.axes
     n_axes = len(axes)
     if n_axes == 1:
@@ -134,7 +99,7 @@ def _map_context(
         axes = (*axes, "Row")
         points = points and tuple((x, row + 1) for (x,), row in zip(points, fitted_map.rows, strict=True))
     shares, explained = ["", ""], ""
-    if _has_shares(spectrum) and len(spectrum.values) >= 2:
+    if spectrum.cumulative and len(spectrum.values) >= 2:
         shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
         share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
@@ -144,9 +109,7 @@ def _map_context(
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
     over = _arrows(fitted_map.loadings, points, one_scale) if n_axes > 1 and not fitted_map.galleries else []
     return {
-        "key": _key(index),
-        "label": fitted_map.label,
-        "notes": fitted_map.notes,
+        **head,
         "lead": any_axes or explained or fitted_map.proximity_note,
         "near": " ".join(filter(None, [near, "Both axes have the same scale." if one_scale else ""])),
         "arrows": _arrows_text(
@@ -168,7 +131,7 @@ def _map_context(
         "spectrum": _spectrum(spectrum),
         "axes": None if any_axes else collect_axes(fitted_map),
         "clusters": None if any_axes else collect_clusters(fitted_map.clusters, map_columns),
-        "galleries": [_image_set(shown) for shown in fitted_map.galleries],
+        "galleries": fitted_map.galleries,
         "left_out": points is None,
     }
 
@@ -194,23 +157,19 @@ def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
 def _single_point_note(fitted_map: MapRecord) -> str:
     """Return a note if all rows of a map have the same coordinates, else ""."""
     spectrum, points = fitted_map.spectrum, fitted_map.points
-    if _has_shares(spectrum) and spectrum.cumulative[-1] == 0:
+    if spectrum.cumulative and spectrum.cumulative[-1] == 0:
         return "All rows have the same coordinates: no column of this map varies."
     if points and all(point == points[0] for point in points):
         return "All rows that would be shown have the same coordinates."
     return ""
 
 
-def _equal_eigenvalues_note(spectrum: SpectrumRecord) -> str:
+def _equal_eigenvalues_note(spectrum: Spectrum) -> str:
     """Return a note if all eigenvalues are equal within rounding, so that the axes are arbitrary; else ""."""
-    values = () if _has_shares(spectrum) else spectrum.values
+    values = () if spectrum.cumulative else spectrum.values
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
         return ""
     return "All eigenvalues are equal, as for a complete graph: this map does not show which rows are similar."
-
-
-def _key(index: int) -> str:
-    return f"map-{index + 1}"
 
 
 def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_scale: bool) -> list[dict[str, Any]]:
@@ -218,17 +177,11 @@ def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_sc
     if not points or any(len(row) < 2 for row in loadings.values):
         return []
 
-    def describe(arrow: Arrow) -> dict[str, Any]:
-        name, (x, y) = loadings.columns[arrow.column], loadings.values[arrow.column][:2]
-        return {
-            "x": arrow.x,
-            "y": arrow.y,
-            "name": shorten(name, 24),
-            "text": f"loadings {format_number(x)} and {format_number(y)}",
-        }
-
+    drawn = biplot_arrows(points, [row[:2] for row in loadings.values], one_scale=one_scale)
+    texts = [" and ".join(map(format_number, loadings.values[one.column][:2])) for one in drawn]
     return [
-        describe(arrow) for arrow in biplot_arrows(points, [row[:2] for row in loadings.values], one_scale=one_scale)
+        {"x": one.x, "y": one.y, "name": shorten(loadings.columns[one.column], 24), "text": f"loadings {text}"}
+        for one, text in zip(drawn, texts, strict=True)
     ]
 
 
@@ -243,25 +196,6 @@ def _arrows_text(n_arrows: int, loadings: Loadings, names_levels: bool) -> str:
             f"more often.{which}"
         )
     return f"Each arrow is a column: rows further along it have larger values.{which}"
-
-
-def _image_set(gallery: ImageSetRecord) -> dict[str, Any]:
-    images, n = gallery.images, gallery.n_images
-    drawn = f"The first {len(images)} of {format_count(n)} are shown." if len(images) < n else ""
-    return {
-        "title": gallery.title,
-        "note": " ".join(filter(None, [gallery.note, drawn])),
-        "images": [
-            {
-                "name": image.name,
-                "height": image.height,
-                "width": image.width,
-                "pixels": base64.b64encode(image.pixels).decode("ascii"),
-                "range": f"{format_number(image.low)} to {format_number(image.high)}",
-            }
-            for image in images
-        ],
-    }
 
 
 def _columns_text(result: StudyRecord) -> str:
@@ -292,16 +226,12 @@ def _distance_note(fitted_map: MapRecord) -> str:
     return fitted_map.proximity_note
 
 
-def _has_shares(spectrum: SpectrumRecord) -> bool:
-    return bool(spectrum.cumulative)
-
-
-def _total_name(spectrum: SpectrumRecord) -> str:
+def _total_name(spectrum: Spectrum) -> str:
     """Return the total that the shares of a spectrum refer to, from its label."""
     return shorten(spectrum.label, 60).removeprefix("Share of ")
 
 
-def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
+def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
     if not spectrum.values:
         return None
@@ -309,59 +239,37 @@ def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
     n_shown = min(total, _COMPONENTS_SHOWN)
     drawn = f"The first {n_shown} of {total:,} are shown." if total > n_shown else ""
     note = " ".join(filter(None, [spectrum.note, drawn]))
-    if not _has_shares(spectrum):
-        return {
-            "title": _first_eigenvalues_text(spectrum),
-            "note": " ".join(filter(None, [note, _residuals_text(spectrum.residuals)])),
-            "chart": _spectrum_chart(spectrum, n_shown, "Coordinate", "The eigenvalue of each coordinate."),
-        }
-    finding = _components_for_80_percent(spectrum)
-    if not spectrum.reference:
-        return {
-            "title": finding,
-            "note": note,
-            "chart": _spectrum_chart(spectrum, n_shown, "Component", "The share of each component."),
-        }
-    note = " ".join(filter(None, [spectrum.chance_note, f"{finding}.", note]))
-    return {
-        "title": shorten(spectrum.chance_title, 200),
-        "note": note,
-        "chart": _spectrum_chart(
-            spectrum,
-            n_shown,
-            "Component",
-            "The share of each component beside its share by chance (parallel analysis).",
-        ),
-    }
-
-
-def _spectrum_chart(spectrum: SpectrumRecord, n_shown: int, number_label: str, described: str) -> Chart:
+    if not spectrum.cumulative:
+        number, described = "Coordinate", "The eigenvalue of each coordinate."
+        title, notes = _first_eigenvalues_text(spectrum), [note, _residuals_text(spectrum.residuals)]
+    else:
+        number, described = "Component", "The share of each component."
+        title, notes = _components_for_80_percent(spectrum), [note]
+        if spectrum.reference:
+            described = "The share of each component beside its share by chance (parallel analysis)."
+            title, notes = shorten(spectrum.chance_title, 200), [spectrum.chance_note, f"{title}.", note]
     display = EigenvalueDisplay(
         spectrum.values[:n_shown],
         reference=spectrum.reference[:n_shown] or None,
         value_label=shorten(spectrum.label, 40),
-        number_label=number_label,
+        number_label=number,
     )
-    return Chart(display.plot, described)
+    return {"title": title, "note": " ".join(filter(None, notes)), "chart": Chart(display.plot, described)}
 
 
-def _includes_all_shares(spectrum: SpectrumRecord) -> bool:
-    """Whether the shares add up to 1, so that no component was left uncomputed."""
-    return bool(spectrum.cumulative[-1] >= 1 - _ROUNDING)
-
-
-def _components_for_80_percent(spectrum: SpectrumRecord) -> str:
+def _components_for_80_percent(spectrum: Spectrum) -> str:
     cumulative, total = spectrum.cumulative, len(spectrum.values)
     n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
     verb = "accounts for" if n == 1 else "account for"
-    if _includes_all_shares(spectrum):
+    # Unless the shares add up to 1, some components were not computed.
+    if cumulative[-1] >= 1 - _ROUNDING:
         known = "The only component" if total == 1 else f"{count_with_noun(n, 'component')} of {total:,}"
     else:
         known = "The first component" if n == 1 else f"The first {n:,} components"
     return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
-def _first_eigenvalues_text(spectrum: SpectrumRecord) -> str:
+def _first_eigenvalues_text(spectrum: Spectrum) -> str:
     name = shorten(spectrum.label, 60).lower()
     # No line break inside a power of ten.
     first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum.values[:2]]
@@ -433,3 +341,119 @@ def _role_text(column: ColorColumn) -> str:
     if column.role == "cluster":
         return f" (K = {len(column.levels)}, mean silhouette {format_number(column.silhouette, digits=2)})"
     return " (target)" if column.role == "target" else ""
+
+
+def collect_axes(fitted_map: MapRecord) -> dict[str, Any] | None:
+    """Return for each of the two axes a title and the columns that explain it, best first; None if no column was compared."""
+    explanation = fitted_map.explanation
+    if not explanation.columns:
+        return None
+    n, of = explanation.n_rows, explanation.n_mapped
+    return {
+        "sides": [_axis(explanation, axis, name) for axis, name in enumerate(fitted_map.axes[:2])],
+        "sample": f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else None,
+    }
+
+
+def _axis(explanation: AxisCorrelationsRecord, axis: int, name: str) -> dict[str, Any]:
+    names, kinds = explanation.columns, explanation.kinds
+    values = [row[axis] for row in explanation.values]
+    by_chance = [abs(v) < _MIN_CHANCE_RATIO * chance for v, chance in zip(values, explanation.chance, strict=True)]
+    explains = [abs(v) >= MIN_CORRELATION and not chance for v, chance in zip(values, by_chance, strict=True)]
+    order = sorted(range(len(names)), key=lambda j: (not explains[j], by_chance[j], -abs(values[j])))
+    found = [j for j in order if explains[j]]
+    large = [names[j] for j in order if by_chance[j] and abs(values[j]) >= MIN_CORRELATION]
+    return {
+        "title": _axis_title(names[order[0]], kinds[order[0]], values[order[0]], name, explains[order[0]]),
+        "columns": [
+            {"name": names[j], "text": f"{'η ' if _is_category(kinds[j]) else ''}{_decimals(values[j])}"}
+            for j in found[:_COLUMNS_SHOWN]
+        ],
+        "more": max(len(found) - _COLUMNS_SHOWN, 0),
+        "note": f"The correlation of {join_column_names(large)} is near the chance level." if large else "",
+    }
+
+
+def _axis_title(best: str, kind: str, value: float, axis: str, explains: bool) -> str:
+    axis, best = shorten(axis, 40), shorten(best, 40)
+    if not explains:
+        beyond = " beyond chance" if abs(value) >= MIN_CORRELATION else ""
+        return f"No column reaches a correlation of {MIN_CORRELATION} with {axis}{beyond}"
+    if _is_category(kind):
+        return f"{axis} separates the levels of {best}"
+    return f"{axis} rises with {best}" if value > 0 else f"{axis} falls as {best} rises"
+
+
+def _is_category(kind: str) -> bool:
+    return kind not in ("numeric", "date")
+
+
+def _decimals(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00")
+
+
+def collect_clusters(
+    clusters: MapClustersRecord | None, columns: Collection[str] | None = None
+) -> dict[str, Any] | None:
+    """Return a line for each cluster, and notes on rows and on the columns of the map (None is all); None without columns."""
+    if clusters is None:
+        return None
+    rules, n, of = clusters.rules, clusters.n_rows, clusters.n_mapped
+    shown = rules[:_CLUSTERS_SHOWN]
+    notes = [
+        f"The other {count_with_noun(len(rules) - len(shown), 'cluster')} are smaller."
+        if len(rules) > len(shown)
+        else "",
+        f"{count_with_noun(clusters.n_outside, 'row')} {'belongs' if clusters.n_outside == 1 else 'belong'} to no cluster."
+        if rules and clusters.n_outside
+        else "",
+        f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else "",
+        f"Of {format_count(clusters.n_columns)} columns, the {clusters.n_considered} with the largest correlations with an axis "
+        "were considered."
+        if rules and clusters.n_considered < clusters.n_columns
+        else "",
+        "Rows with imputed values may be alike only because these are equal; Gower's dissimilarity (--dissimilarity gower) "
+        "compares two rows in the columns in which both have a value."
+        if any(_imputed(condition, columns) for one in shown for condition in one.conditions)
+        else "",
+    ]
+    return {
+        "rules": [
+            {
+                "name": f"Cluster {k}",
+                "is_clear": one.n_rows >= _MIN_SHARE * n and (one.coverage or 0.0) >= _MIN_COVERAGE,
+                **_describe_rule(one, columns),
+            }
+            for k, one in enumerate(shown, start=1)
+        ],
+        "note": " ".join(filter(None, notes)),
+    }
+
+
+def cluster_centers(fitted_map: MapRecord) -> list[tuple[float, ...]]:
+    """Return the centres of the clusters that are listed; none on a map of one axis."""
+    if fitted_map.clusters is None or len(fitted_map.axes) < 2:
+        return []
+    return [one.center for one in fitted_map.clusters.rules[:_CLUSTERS_SHOWN]]
+
+
+def _imputed(condition: RuleCondition, columns: Collection[str] | None) -> bool:
+    """Whether rows fulfil a condition because their value is missing, and the map used an imputed one."""
+    return condition.kind == "missing" and (columns is None or condition.column in columns)
+
+
+def _describe_rule(rule: ClusterRule, columns: Collection[str] | None) -> dict[str, Any]:
+    size = count_with_noun(rule.n_rows, "row")
+    if rule.precision is None or rule.coverage is None:
+        return {"size": size, "conditions": [], "shares": "", "measured": ""}
+    of_cluster, of_rule = format_percent(rule.coverage), format_percent(rule.precision)
+    return {
+        "size": size,
+        "conditions": [
+            f"{shorten(one.text, _CONDITION_WIDTH)}{' (imputed)' if _imputed(one, columns) else ''}"
+            for one in rule.conditions
+        ],
+        "shares": f"Covers {of_cluster} of the cluster; {of_rule} of the rows with these values are in it.",
+        "measured": f"Measured on {count_with_noun(rule.n_test, 'row')} of the cluster and "
+        f"{count_with_noun(rule.n_fulfilling, 'row')} with these values",
+    }

@@ -17,7 +17,6 @@ from tamiz.report.text import count_with_noun, format_count, join_names, shorten
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tamiz.report.records.columns import TableRecord
     from tamiz.report.records.maps import MapMeasure, QualityRecord, ShepardPairsRecord
     from tamiz.report.records.study import StudyRecord
 
@@ -57,35 +56,29 @@ _MEASURE_TEXTS = {
     ),
 }
 _DISTANCE_MEASURE, _ORDER_MEASURE, _NEIGHBOUR_MEASURE = "kruskal_stress", "rank_correlation", "rank_agreement"
+_NAME_WIDTH = 40
 _NEIGHBOUR_MEASURES = ("trustworthiness", "continuity", "neighborhood_recall", _NEIGHBOUR_MEASURE)
 
 
 def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: a row per measure, a column per map, the curves R_NX and the Shepard diagrams.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None if no map was evaluated.
-    """
-    quality = result.quality
+    """Return a row per measure, a column per map, the curves R_NX and the Shepard diagrams; None if no map was evaluated."""
+    quality, table = result.quality, result.table
     if quality is None:
         return None
     names = [reduced.label for reduced in result.maps]
     measures = {measure.name: measure for measure in quality.measures}
-    words = _meaning_fields(quality, result.table)
+    weights = [one.weight for one in table.classes]
+    guess = f"; always predicting the largest class gives {max(weights) / sum(weights):.{DECIMALS}f}" if weights else ""
+    target = "" if table.target is None else shorten(table.target, 40)
+    rows = count_with_noun(quality.n_rows, "row")
+    which = f"all {rows}" if quality.n_rows == table.n_rows_used else f"a sample of {rows}"
     return {
         "lead": _lead(measures, names),
-        "compared": _comparison_text(quality, result.table.n_rows_used),
+        "compared": f"Evaluated on {which}. Distances in the table: {quality.metric.label}.",
         "names": names,
         "several": len(names) > 1,
         "rows": [
-            _row(measures[name], label, meaning.format(**words))
+            _row(measures[name], label, meaning.format(k=format_count(quality.n_neighbors), target=target, guess=guess))
             for name, (label, meaning) in _MEASURE_TEXTS.items()
             if name in measures
         ],
@@ -94,20 +87,6 @@ def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
         "pairs": _shepard_charts(quality.pairs, names),
         "all_pairs": quality.pairs is not None and quality.pairs.all_pairs,
     }
-
-
-def _meaning_fields(quality: QualityRecord, table: TableRecord) -> dict[str, str]:
-    """Return the values of the placeholders in `_MEASURE_TEXTS`."""
-    weights = [c.weight for c in table.classes]
-    guess = f"; always predicting the largest class gives {max(weights) / sum(weights):.{DECIMALS}f}" if weights else ""
-    target = "" if table.target is None else shorten(table.target, 40)
-    return {"k": format_count(quality.n_neighbors), "target": target, "guess": guess}
-
-
-def _comparison_text(quality: QualityRecord, n_rows: int) -> str:
-    n = quality.n_rows
-    rows = f"all {count_with_noun(n, 'row')}" if n == n_rows else f"a sample of {count_with_noun(n, 'row')}"
-    return f"Evaluated on {rows}. Distances in the table: {quality.metric.label}."
 
 
 def _shown_values(measure: MapMeasure) -> list[float | None]:
@@ -139,7 +118,7 @@ def _lead(measures: Mapping[str, MapMeasure], names: Sequence[str]) -> str:
     """Return which map preserves distances best, and which map preserves neighbours best by most measures."""
     if len(names) == 1:
         stress, kept = (_shown_values(measures[name])[0] for name in (_DISTANCE_MEASURE, _NEIGHBOUR_MEASURE))
-        return f"{_short_map_name(names[0])} has a stress of {stress} and an area under R_NX of {kept}."
+        return f"{shorten(names[0], _NAME_WIDTH)} has a stress of {stress} and an area under R_NX of {kept}."
     distances, order = (_best_maps(measures[name]) for name in (_DISTANCE_MEASURE, _ORDER_MEASURE))
     neighbors, agreeing, n = _most_wins([_best_maps(measures[name]) for name in _NEIGHBOUR_MEASURES])
     parts = []
@@ -158,7 +137,9 @@ def _lead(measures: Mapping[str, MapMeasure], names: Sequence[str]) -> str:
     clauses = []
     for maps, group in groupby(parts, key=lambda part: part[0]):
         what = " and ".join(what for _, what in group)
-        clauses.append(f"{_join_map_names(maps, names)} {'preserves' if len(maps) == 1 else 'preserve'} {what}")
+        clauses.append(
+            f"{join_names(shorten(names[k], _NAME_WIDTH) for k in maps)} {'preserves' if len(maps) == 1 else 'preserve'} {what}"
+        )
     return f"{'; '.join(clauses)}."
 
 
@@ -169,14 +150,6 @@ def _most_wins(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:
     return sorted(k for k, n in votes.items() if n == most), most, sum(map(bool, best))
 
 
-def _join_map_names(maps: Sequence[int], names: Sequence[str]) -> str:
-    return join_names(_short_map_name(names[k]) for k in maps)
-
-
-def _short_map_name(label: str) -> str:
-    return shorten(label, 40)
-
-
 def _shapes(distances: Sequence[Sequence[float | None]], names: Sequence[str]) -> dict[str, Any] | None:
     """Return the Procrustes distances between the maps, with a title that names the two most similar ones."""
     pairs = [
@@ -184,9 +157,9 @@ def _shapes(distances: Sequence[Sequence[float | None]], names: Sequence[str]) -
     ]
     if len(names) < 3 or not pairs:
         return None
-    least, first, second = min(pairs)
+    least, *nearest = min(pairs)
     return {
-        "title": f"{_short_map_name(names[first])} and {_short_map_name(names[second])} have the most similar shapes",
+        "title": f"{join_names(shorten(names[k], _NAME_WIDTH) for k in nearest)} have the most similar shapes",
         "rows": [
             {
                 "label": name,
@@ -214,8 +187,7 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
         few, many = format_count(sizes[near]), f"{format_count(sizes[wide])} nearest rows (about a quarter of the rows)"
         title = f"{first} preserves the most of the {few} nearest rows"
         title += f" and of the {many}" if first == second else f"; {second} preserves the most of the {many}"
-    areas = next(measure.values for measure in quality.measures if measure.name == _NEIGHBOUR_MEASURE)
-    k = np.array(sizes)
+    areas, k = quality.values(_NEIGHBOUR_MEASURE), np.array(sizes)
     found = {
         name: RankAgreement(k, none := np.full(len(k), np.nan), none, np.array(values), area or 0.0)
         for name, values, area in zip(names, curves.r_nx, areas, strict=True)
@@ -227,7 +199,7 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
 
 def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index: int) -> str:
     known = [k for k, values in enumerate(curves) if values]
-    return _short_map_name(names[max(known, key=lambda k: curves[k][index])])
+    return shorten(names[max(known, key=lambda k: curves[k][index])], _NAME_WIDTH)
 
 
 def _shepard_charts(pairs: ShepardPairsRecord | None, names: Sequence[str]) -> list[dict[str, Any]]:

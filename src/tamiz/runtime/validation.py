@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 from numbers import Integral, Real
 from typing import Any
 
@@ -52,6 +52,13 @@ def check_n_features(name: str, value: Any, total: int) -> int:
         # 0.29 * 100 is a little less than 29.
         return max(1, math.floor(share * total + 1e-9))
     return check_integer(name, value, low=1)
+
+
+def check_lengths(**parts: Sized | int) -> None:
+    """Raise ValueError unless all parts have the same length; a part is a sequence or the length itself."""
+    lengths = {name: part if isinstance(part, int) else len(part) for name, part in parts.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(", ".join(f"{n:,} {name}" for name, n in lengths.items()))
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:

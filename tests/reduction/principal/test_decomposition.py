@@ -6,7 +6,6 @@ import pytest
 from sklearn import decomposition
 from sklearn.datasets import load_digits, load_wine
 
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import PCA
 
@@ -37,7 +36,7 @@ def test_the_solver_depends_on_the_numbers_of_rows_columns_and_components():
     tall[:, :3] *= 30
     pca = PCA(2).fit(tall)
     assert pca.solver_ == "randomized"
-    assert any("block Krylov" in note for note in describe_reducer(pca).notes)
+    assert any("block Krylov" in note for note in pca.describe().notes)
 
 
 def test_a_share_of_variance_keeps_the_fewest_components_that_reach_it():

@@ -8,7 +8,6 @@ from sklearn import decomposition
 from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 
-from tamiz._study.map_descriptions.methods import describe_reducer
 from tamiz.reduction import PCA
 
 WAYS = {
@@ -105,7 +104,7 @@ def test_whitened_coordinates_of_mixed_and_incomplete_tables_have_variance_one()
     with pytest.warns(match="imputed with the mean of the column"):
         pca = PCA(2, whiten=True).fit(frame)
     np.testing.assert_allclose(pca.embedding_.var(axis=0, ddof=1), 1, atol=1e-9)
-    assert any("whitened" in note for note in describe_reducer(pca).notes)
+    assert any("whitened" in note for note in pca.describe().notes)
     filled, plain = (PCA(2, missing="iterative", whiten=whiten).fit(frame) for whiten in (True, False))
     np.testing.assert_allclose(filled.embedding_ * np.sqrt(plain.explained_variance_), plain.embedding_, atol=1e-12)
     np.testing.assert_allclose(filled.inverse_transform(filled.embedding_), plain.reconstruct(frame), atol=1e-12)

@@ -12,6 +12,7 @@ from tamiz.reduction.classical.extension import Extension, GowerExtension, Linea
 from tamiz.reduction.classical.inner_products import InnerProducts, SquaredDistances, project_squared_distances
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import LeadingEigenpairs, Quadrature, leading_eigenpairs, power_of_two
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
@@ -237,3 +238,17 @@ def _decompose(B: InnerProducts, k: int, tol: float) -> tuple[LeadingEigenpairs,
     found, vectors = found[::-1], vectors[:, ::-1][:, :k]
     residuals = np.linalg.norm(dense @ vectors - vectors * found[:k], axis=0)
     return LeadingEigenpairs(found[:k] * unit, vectors.T, residuals * unit, float(found[-1]) * unit), found * unit
+
+
+def format_negative_share(share: float, error: float) -> str:
+    """Return the share of negative eigenvalues in percent, with its standard error where it is an estimate."""
+    percent = f"{100 * share:.3g} %"
+    return percent if not error else f"about {percent} (+- {100 * error:.1g} %)"
+
+
+def warn_of_zero_coordinates(method: str, eigenvalues: Floats) -> None:
+    """Warn of coordinates that are 0 because their eigenvalue is not above 0."""
+    n = int((eigenvalues > 0).sum())
+    if n < len(eigenvalues):
+        values = "eigenvalue is" if n == 1 else "eigenvalues are"
+        warn("TZ403", f"{method}: {n:,} {values} above 0, and the other {len(eigenvalues) - n:,} coordinates are 0.")

@@ -38,38 +38,23 @@ def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> 
 
 def mean_image(shape: tuple[int, int], mean: Floats) -> ImageSet:
     """Return the mean as an image."""
-    return ImageSet("The mean", shape, ["Mean"], [mean.tolist()])
+    return ImageSet("The mean", shape, ["Mean"], [mean.tolist()], note="The average of every pixel.")
 
 
 def eigenimages(shape: tuple[int, int], components: NDArray[Any], scale: Floats, shares: Floats) -> ImageSet:
-    """Return the first components as images, in the units of the columns.
-
-    Parameters
-    ----------
-    shape : tuple of two int
-    components : ndarray of shape (n_components, n_pixels)
-    scale : ndarray of shape (n_pixels,)
-        Divisor of every column in the fit.
-    shares : ndarray of shape (n_components,)
-        Share of the total variance.
-    """
+    """Return the first components as images in the units of the columns; `scale` divides the columns in the fit."""
     shown = min(len(components), _MAX_IMAGES)
     names = [f"PC {k + 1} ({shares[k]:.1%})" for k in range(shown)]
-    return ImageSet("The components", shape, names, (components[:shown] * scale).tolist(), signed=True)
+    note = (
+        "Changes along each component: light pixels become lighter, dark pixels darker, and grey pixels do not change."
+    )
+    return ImageSet("The components", shape, names, (components[:shown] * scale).tolist(), signed=True, note=note)
 
 
 def reconstructed_rows(
     shape: tuple[int, int], embedding: NDArray[Any], reconstruct: Callable[[Floats], NDArray[Any]]
 ) -> list[ImageSet]:
-    """Return reconstructions from more and more components, of the rows at the ends and the middle of the first component.
-
-    Parameters
-    ----------
-    shape : tuple of two int
-    embedding : ndarray of shape (n_samples, n_components)
-    reconstruct : callable
-        Returns the images of points in the space of the components.
-    """
+    """Return reconstructions from more and more components, of the rows at the ends and the middle of the first component."""
     n_components = embedding.shape[1]
     order = np.argsort(embedding[:, 0], kind="stable")
     steps = [*(k for k in _RECONSTRUCTION_STEPS if 2 * k <= n_components), n_components]
@@ -80,5 +65,6 @@ def reconstructed_rows(
         for i, k in enumerate(steps):
             points[i, :k] = embedding[row, :k]
         images = reconstruct(points).tolist()
-        shown.append(ImageSet(f"Row {row + 1} reconstructed", shape, names, images, shows_rows=True))
+        note = "The reconstruction from the mean and this number of components."
+        shown.append(ImageSet(f"Row {row + 1} reconstructed", shape, names, images, shows_rows=True, note=note))
     return shown

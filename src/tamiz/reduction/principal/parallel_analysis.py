@@ -41,6 +41,17 @@ class ParallelAnalysis:
     n_components: int
     n_draws: int
 
+    @property
+    def title(self) -> str:
+        """A heading with the components before the first one that is not above its reference."""
+        n = self.n_components
+        if n == 0:
+            return "The first component explains no more variance than expected by chance"
+        first = "The first component explains" if n == 1 else f"The first {n:,} components explain"
+        # A later component may again be above; parallel analysis does not count it.
+        rest = f"; component {n + 1:,} does not" if n < len(self.explained_variance) else ""
+        return f"{first} more variance than expected by chance{rest}"
+
     invariants: ClassVar[Invariants] = {
         "explained_variance": FloatArray("k"),
         "reference": FloatArray("k"),

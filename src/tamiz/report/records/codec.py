@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from tamiz.runtime.validation import check_lengths as check_lengths
 from tamiz.runtime.verdicts import CODES, Verdict
 
 if TYPE_CHECKING:
@@ -80,11 +81,9 @@ def from_json(cls: type[Record], data: Any) -> Record:
     return record
 
 
-def check_lengths(**parts: Sized | int) -> None:
-    """Raise ValueError unless all parts have the same length; a part is a sequence or the length itself."""
-    lengths = {name: part if isinstance(part, int) else len(part) for name, part in parts.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(", ".join(f"{n:,} {name}" for name, n in lengths.items()))
+def extend_record(cls: type[Record], record: DataclassInstance, **more: Any) -> Record:
+    """Return the record of a subclass with the values of a record, and with others that replace or follow them."""
+    return cls(**{field.name: getattr(record, field.name) for field in fields(record)} | more)
 
 
 def check_known(what: str, name: str, known: Any) -> None:

@@ -1,102 +1,28 @@
 """Records of the maps: the neighbour graph, the maps, their quality, and the values that colour their points."""
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Literal
 
+from tamiz.graphs.description import GraphDescription
+from tamiz.reduction.description import ClusterRule, MapDescription
 from tamiz.report.records.codec import Named, check_lengths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Range:
-    """The smallest, the median and the largest of some numbers."""
-
-    min: float
-    median: float
-    max: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Histogram:
-    """The number of rows in each bin of equal whole width, from `start` on."""
-
-    start: int
-    width: int
-    rows: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NeighborCounts(Range):
-    """The numbers of neighbours of the rows."""
-
-    histogram: Histogram
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComponentsRecord:
-    """The number of components of a graph, and the sizes of the largest ones."""
-
-    n: int
-    sizes: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        if not self.sizes:
-            raise ValueError("no components")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GraphRecord(Named):
+class GraphRecord(GraphDescription):
     """The neighbour graph of the rows.
 
     `description` is the builder in words, "" for a class from elsewhere. `n_joining_edges` connect its components, None if they
-    cannot be connected. `radius`, `t` (of heat-kernel weights), `search` and its `recall` are None where the builder has none.
+    cannot be connected.
     """
 
+    id: str
+    label: str
     parameters: str
     description: str
     by_class: bool
-    n_rows: int
-    n_edges: int
-    components: ComponentsRecord
     n_joining_edges: int | None
-    neighbors: NeighborCounts
-    degrees: Range
-    radius: float | None
-    t: float | None
-    unweighted: bool
-    search: str | None
-    recall: float | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SpectrumRecord:
-    """The eigenvalues of a map, or the shares of its components with their cumulative shares.
-
-    `reference` are the shares by chance (parallel analysis), which `chance_title` and `chance_note` put into words.
-    """
-
-    label: str
-    note: str
-    values: tuple[float, ...]
-    cumulative: tuple[float, ...]
-    residuals: tuple[float, ...]
-    reference: tuple[float, ...]
-    chance_title: str
-    chance_note: str
-
-    def __post_init__(self) -> None:
-        if self.cumulative:
-            check_lengths(values=self.values, cumulative=self.cumulative)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Loadings:
-    """The weight of each column, or of each level, in the axes."""
-
-    columns: tuple[str, ...]
-    values: tuple[tuple[float, ...], ...]
-
-    def __post_init__(self) -> None:
-        check_lengths(columns=self.columns, values=self.values)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,45 +44,13 @@ class AxisCorrelationsRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RuleConditionRecord:
-    """A condition on a column: above, below or between thresholds, one or several levels, or missing. `text` has it in words."""
-
-    column: str
-    kind: Literal["above", "below", "between", "equals", "one of", "missing"]
-    thresholds: tuple[float, ...]
-    levels: tuple[str, ...]
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClusterRuleRecord:
-    """A visible cluster of a map, its centre, and its rule; without conditions there is no simple rule.
-
-    On rows that were not used to find the rule, `precision` is the share of the `n_fulfilling` rows that are in the cluster, and
-    `coverage` the share of the `n_test` rows of the cluster that fulfil the rule.
-    """
-
-    n_rows: int
-    center: tuple[float, ...]
-    conditions: tuple[RuleConditionRecord, ...]
-    precision: float | None
-    coverage: float | None
-    n_fulfilling: int
-    n_test: int
-
-    def __post_init__(self) -> None:
-        if self.conditions and (self.precision is None or self.coverage is None):
-            raise ValueError("a rule without precision or coverage")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class MapClustersRecord:
     """The visible clusters of a map, the largest first, from `n_rows` of the `n_mapped` rows; `n_outside` are in none.
 
     `n_considered` of the `n_columns` columns were considered for conditions.
     """
 
-    rules: tuple[ClusterRuleRecord, ...]
+    rules: tuple[ClusterRule, ...]
     n_rows: int
     n_mapped: int
     n_outside: int
@@ -190,21 +84,17 @@ class ImageSetRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MapRecord(Named):
-    """A map: its axes, points, spectrum, loadings, correlations with the columns, and clusters.
+class MapRecord(MapDescription):
+    """A map: its description with the first axes, its points, correlations with the columns, and clusters.
 
-    `points` are the first two coordinates of the shown `rows`, None if they were left out. `comparable_axes` is whether both axes
-    have one unit. `clusters` is None for a table without columns.
+    `points` are the first two coordinates of the shown `rows`, None if they were left out. `clusters` is None for a table without
+    columns.
     """
 
-    axes: tuple[str, ...]
-    notes: tuple[str, ...]
-    proximity_note: str
-    comparable_axes: bool
+    id: str
+    label: str
     points: tuple[tuple[float, ...], ...] | None
     rows: tuple[int, ...]
-    spectrum: SpectrumRecord
-    loadings: Loadings
     explanation: AxisCorrelationsRecord
     clusters: MapClustersRecord | None
     galleries: tuple[ImageSetRecord, ...]
@@ -276,21 +166,23 @@ class QualityRecord:
     chance_trust: float | None = None
     n_chance_rows: tuple[int | None, ...] = ()
 
+    def values(self, name: str) -> tuple[float | None, ...]:
+        """Return a measure of every map, () if it was not computed."""
+        return next((one.values for one in self.measures if one.name == name), ())
+
     def check_maps(self, n_maps: int) -> None:
         """Raise ValueError unless every part is of so many maps."""
-        for measure in self.measures:
-            check_lengths(maps=n_maps, values=measure.values)
-        check_lengths(maps=n_maps, curves=self.agreement.r_nx)
-        for distances in (self.shape_distances, *self.shape_distances):
-            check_lengths(maps=n_maps, shape_distances=distances)
-        if self.pairs is not None:
-            check_lengths(maps=n_maps, diagrams=self.pairs.on_map)
-        if self.stress_per_point:
-            check_lengths(maps=n_maps, stress=self.stress_per_point)
-        if self.trust_per_point:
-            check_lengths(maps=n_maps, trust=self.trust_per_point)
-        if self.n_chance_rows:
-            check_lengths(maps=n_maps, rows=self.n_chance_rows)
+        parts: dict[str, list[Sized]] = {
+            "values": [one.values for one in self.measures],
+            "curves": [self.agreement.r_nx],
+            "shape_distances": [self.shape_distances, *self.shape_distances],
+            "diagrams": [] if self.pairs is None else [self.pairs.on_map],
+            "rows": [one for one in (self.stress_per_point, self.trust_per_point, self.n_chance_rows) if one],
+        }
+        for name, sized in parts.items():
+            for one in sized:
+                lengths: dict[str, Sized | int] = {"maps": n_maps, name: one}
+                check_lengths(**lengths)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,7 +16,7 @@ from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, Quali
 from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
 from tamiz.runtime.verdicts import Verdict
 
-FORMAT = "tamiz result 4"
+FORMAT = "tamiz result 5"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

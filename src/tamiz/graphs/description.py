@@ -1,0 +1,87 @@
+"""The description of a graph in plain fields: its edges, components and numbers of neighbours."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Range:
+    """The smallest, the median and the largest of some numbers."""
+
+    min: float
+    median: float
+    max: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Histogram:
+    """The number of rows in each bin of equal whole width, from `start` on."""
+
+    start: int
+    width: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NeighborCounts(Range):
+    """The numbers of neighbours of the rows."""
+
+    histogram: Histogram
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComponentSizes:
+    """The number of components of a graph, and the sizes of the largest ones."""
+
+    n: int
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise ValueError("no components")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GraphDescription:
+    """What `describe()` of a graph returns.
+
+    Attributes
+    ----------
+    n_rows, n_edges : int
+    components : ComponentSizes
+        The number of components `n` and the `sizes` of the ten largest.
+    neighbors : NeighborCounts
+        `min`, `median` and `max` of the numbers of neighbours of the rows, and their `histogram` in at most 40 bins.
+    degrees : Range
+        `min`, `median` and `max` of the sums of the weights of each row's edges.
+    radius, t, recall : float or None
+        As of the graph; None where it has none, and for an infinite `t`.
+    unweighted : bool
+        Whether every edge has weight 1.
+    search : str or None
+        How the neighbours were found.
+
+    Examples
+    --------
+    >>> from tamiz.graphs import Graph
+    >>> described = Graph.from_edges([0, 1, 3], [1, 2, 4]).describe()
+    >>> described.components
+    ComponentSizes(n=2, sizes=(3, 2))
+    >>> described.neighbors.histogram
+    Histogram(start=1, width=1, rows=(4, 1))
+    """
+
+    n_rows: int
+    n_edges: int
+    components: ComponentSizes
+    neighbors: NeighborCounts
+    degrees: Range
+    radius: float | None
+    t: float | None
+    unweighted: bool
+    search: str | None
+    recall: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the names and numbers as JSON values."""
+        return asdict(self)
