@@ -14,7 +14,6 @@ from tamiz.report.recommendation import initial_selection, recommendation_cost, 
 from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
-from tamiz.report.summary import verdict_lines
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
 from tamiz.runtime.result_tables import make_frame
 from tamiz.runtime.user_warnings import quote_name
@@ -249,6 +248,9 @@ class Result:
         return self.record.warnings
 
     def __repr__(self) -> str:
+        # Imported late: it loads matplotlib and NumPy.
+        from tamiz.report.summary import verdict_lines
+
         return "\n".join(verdict_lines(self.record))
 
     def _repr_html_(self) -> str:
