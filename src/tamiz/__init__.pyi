@@ -1,6 +1,7 @@
 from tamiz.runtime.registry import Registry
 from tamiz._study.study import study as study
 from tamiz.assessment import selection_report as selection_report
+from tamiz.drift.tables import compare_tables as compare_tables
 from tamiz.models.mixed_nb import MixedNB as MixedNB
 from tamiz.onnx_converters import register_onnx_converters as register_onnx_converters
 from tamiz.runtime.progress import show_progress as show_progress

@@ -220,13 +220,13 @@ class Result:
             ends = [rank.intervals[j] or (None, None) for j in order]
             columns |= {"rank_low": [low for low, _ in ends], "rank_high": [high for _, high in ends]}
         columns |= {one.id: [found.scores[one.id][j] for j in order] for one in found.criteria}
-        return _make_frame(columns)
+        return make_frame(columns)
 
     @property
     def maps(self) -> dict[str, Any]:
         """A frame for each map with points: the number of each row in the table, from 0, and its coordinates."""
         return {
-            one.id: _make_frame(
+            one.id: make_frame(
                 {"row": list(one.rows)}
                 | {axis: [point[k] for point in one.points] for k, axis in enumerate(one.axes[:2])}
             )
@@ -262,7 +262,7 @@ class Result:
         return f'<iframe srcdoc="{page}" title="{title}" style="width: 100%; height: 47rem; border: 0"></iframe>'
 
 
-def _make_frame(columns: dict[str, list[Any]]) -> Any:
+def make_frame(columns: dict[str, list[Any]]) -> Any:
     """Return a frame of pandas, or an Arrow table where pandas is not installed."""
     if find_spec("pandas") is not None:
         return import_module("pandas").DataFrame(columns)
