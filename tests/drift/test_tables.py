@@ -82,6 +82,14 @@ def test_rows_that_are_farther_than_those_of_the_first_table_are_outside(changed
     assert new.groups.count(0) == 500
 
 
+def test_rows_of_one_distribution_are_inside_whatever_the_number_of_columns():
+    rng = np.random.default_rng(31)
+    first, second = (pd.DataFrame(rng.normal(size=(60, 300))) for _ in range(2))
+    found = compare_tables(first.add_prefix("x"), second.add_prefix("x"))
+    assert found.new_rows.share <= 0.05
+    assert found.changed == []
+
+
 def test_an_association_that_is_reversed_is_named():
     found = compare_tables(draw(400, 33), draw(400, 34, slope=-1.0), "y", columns=["a", "city"])
     assert codes(found)["TZ104"].columns == ("a",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tamiz.drift.sentences import changed_text, format_psi, format_score, measure_text, outside_text, scorer_label
 from tamiz.drift.summary import column_text
-from tamiz.drift.verdicts import changed_text, format_psi, format_score, measure_text, outside_text, scorer_label
 from tamiz.report.html import make_environment, read_styles
 from tamiz.report.marks import Scale, distribution_picture, dot_interval, point_picture
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names
@@ -27,7 +27,6 @@ def render(found: TableComparison) -> str:
     found : TableComparison
     """
     rows = [_column_row(one) for one in found.columns[:_ALL_ROWS]]
-    n_changed = sum(one.change != "none" for one in found.columns)
     return (
         make_environment()
         .get_template("compared_tables.html")
@@ -39,7 +38,7 @@ def render(found: TableComparison) -> str:
             asides=_asides(found),
             scores=_scores(found),
             rows=rows,
-            first_rows=rows[: max(min(n_changed, _FIRST_ROWS), 5)],
+            first_rows=rows[:_FIRST_ROWS],
             map=_map(found),
             associations=_associations(found),
             method=_method(found),

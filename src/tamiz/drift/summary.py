@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tamiz.drift.verdicts import changed_text, format_psi, membership_text, outside_text, score_text
+from tamiz.drift.sentences import changed_text, format_psi, membership_text, outside_text, score_text
 from tamiz.report.text import count_with_noun, format_number, format_percent, join_column_names, shorten
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from tamiz.drift.records import (
     TableComparison,
     TargetDrift,
 )
-from tamiz.drift.verdicts import collect_warnings
+from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.evaluator import WrapperEvaluator
 from tamiz.models.fold_scorer import score_folds
@@ -144,8 +144,9 @@ def compare_tables(
     *Target.* The model of each of 5 folds of the first table is scored on its test rows and on a fifth of the second table. The
     interval of the difference accounts for the overlap of training rows (Nadeau and Bengio 2003).
 
-    *New rows.* A row is outside if its distance to the first table is above the 99 % quantile of the distances of the first
-    table's rows to their nearest other row, in standardised numeric columns (all columns where fewer than 3 are numeric).
+    *New rows.* A row is outside if its distance to the first table is above the 99 % quantile of the distances of the first table's
+    rows to their nearest other row, in numeric columns that are standardised on both tables (all columns where fewer than 3 are
+    numeric).
 
     Cost O(p n log n) for the columns; models and distances use at most 10,000 rows of each table.
 
@@ -311,17 +312,12 @@ class _Pair:
         self, columns: Sequence[SharedColumn], target: Column | None = None, y: NDArray[Any] | None = None
     ) -> EncodedTable:
         """Return the sampled rows of both tables as one; the target is the table of the row unless another is passed."""
-        values = {
-            k: np.concatenate([part[rows] for part, rows in zip(one.values, self.rows, strict=True)])
-            for k, one in enumerate(columns)
-        }
+        values = {k: self._sampled(one.values) for k, one in enumerate(columns)}
         if target is None:
             target, y = Column("table", "categorical", ("first", "second")), np.repeat([0, 1], self.sample)
         assert y is not None
         own = self.tables[0].schema
-        weight = None
-        if own.weight is not None:
-            weight = np.concatenate([part[rows] for part, rows in zip(self.weight, self.rows, strict=True)])
+        weight = None if own.weight is None else self._sampled(self.weight)
         schema = Schema(
             tuple(one.describe(values[k]) for k, one in enumerate(columns)),
             sum(self.sample),
@@ -334,6 +330,9 @@ class _Pair:
         table = EncodedTable(schema, values, y, weight, None, _no_frame)
         table.class_labels = None if target.is_number else np.array(target.levels)
         return table
+
+    def _sampled(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return np.concatenate([part[rows] for part, rows in zip(parts, self.rows, strict=True)])
 
     def recognise_tables(self, rows: Table) -> Membership | None:
         """Return how well a model recognises the table of a row, and by which columns; None where no column varies."""
@@ -368,7 +367,7 @@ class _Pair:
             for one in self.shared
             if not one.is_target and (one.kind != "date" if chosen is None else one.name in chosen)
         ]
-        labels = np.concatenate([part[rows] for part, rows in zip(shared.values, self.rows, strict=True)])
+        labels = self._sampled(shared.values)
         # A model knows only the classes of its own table.
         known = ~is_missing(labels) & (target.is_number | (labels < len(target.levels)))
         at = np.flatnonzero(known)
@@ -493,14 +492,14 @@ class _Pair:
             for j, values in ((j, rows.column(j)) for j in schema.numeric)
         }
         own = choose_map_columns("numeric", schema, "seuclidean", n_distinct)
-        first = select_rows(rows if own is None else select_columns(rows, own), np.arange(n))
-        varied = [j for j in first.schema.used.tolist() if not first.schema.columns[j].constant]
+        view = rows if own is None else select_columns(rows, own)
+        varied = [j for j in view.schema.used.tolist() if not view.schema.columns[j].constant]
         if not varied:
             return None
-        first = select_columns(first, varied)
-        second = select_rows(select_columns(rows, varied), np.arange(n, schema.n_rows))
-        points, encoder = TableEncoder.fit(first, standardize=True, fill_missing=True)
-        new = encoder.encode_table(second)
+        view = select_columns(view, varied)
+        # Standardised on both tables: on the first alone, its rows would be nearer to each other than to new ones.
+        coordinates, _ = TableEncoder.fit(view, standardize=True, fill_missing=True)
+        points, new = coordinates[:n], coordinates[n:]
         own_points = EuclideanPoints(points)
         index = choose_exact_search(own_points).fit(own_points)
         distances = [index.query(1, other).distances.ravel() for other in (None, own_points.new_points(new))]
@@ -508,20 +507,24 @@ class _Pair:
         outside = [own > limit * (1 + 1e-9) for own in distances]
         counts = [(float(np.count_nonzero(part)), float(len(part))) for part in outside]
         farthest = np.argsort(-distances[1], kind="stable")[:_ROWS_NAMED]
-        numbers, row_numbers = new[:, : len(first.schema.numeric)], self.tables[1].row_numbers
+        numeric, row_numbers = view.schema.numeric, self.tables[1].row_numbers
+        # Deviations of the numbers in units of the first table.
+        numbers = (new - points.mean(axis=0))[:, : len(numeric)]
+        numbers = numbers / np.maximum(points.std(axis=0), 1e-9)[: len(numeric)]
         named = []
         for row in farthest[outside[1][farthest]].tolist():
-            most = int(np.argmax(np.abs(numbers[row]))) if numbers.shape[1] else 0
+            most = int(np.argmax(np.abs(numbers[row]))) if numeric else -1
             named.append(
                 OutsideRow(
                     row=int(row_numbers[self.rows[1][row]]),
-                    distance=float(distances[1][row] / limit) if limit else float(distances[1][row]),
-                    column=first.schema.names[first.schema.numeric[most]] if numbers.shape[1] else "",
-                    deviations=float(numbers[row, most]) if numbers.shape[1] else 0.0,
+                    distance=float(distances[1][row] / (limit or 1.0)),
+                    column=view.schema.names[numeric[most]] if numeric else "",
+                    deviations=float(numbers[row, most]) if numeric else 0.0,
                 )
             )
+        first, second = (select_rows(view, part) for part in (np.arange(n), np.arange(n, len(coordinates))))
         return NewRows(
-            columns=tuple(first.schema.names[j] for j in varied),
+            columns=tuple(view.schema.names[j] for j in varied),
             limit=limit,
             n_rows=self.sample,
             share=counts[1][0] / counts[1][1],
