@@ -11,7 +11,7 @@ from tamiz.report.marks import Scale, distribution_picture, dot_interval, point_
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.drift.records import ColumnDrift, TableComparison
+    from tamiz.drift.records import ColumnDrift, ComparisonRecord
 
 _FIRST_ROWS, _ALL_ROWS, _ASSOCIATIONS = 8, 100, 12
 _CHANGES = {"large": "large change", "small": "change", "none": ""}
@@ -19,12 +19,12 @@ _SHOWN_CODES = ("TZ101", "TZ104", "TZ211", "TZ214", "TZ216", "TZ308")
 _COLORS = ("c0", "c1")
 
 
-def render(found: TableComparison) -> str:
+def render(found: ComparisonRecord) -> str:
     """Return a comparison as one HTML page without scripts and network requests; the same result gives the same bytes.
 
     Parameters
     ----------
-    found : TableComparison
+    found : ComparisonRecord
     """
     rows = [_column_row(one) for one in found.columns[:_ALL_ROWS]]
     return (
@@ -67,7 +67,7 @@ def _column_row(one: ColumnDrift) -> dict[str, Any]:
     }
 
 
-def _asides(found: TableComparison) -> list[str]:
+def _asides(found: ComparisonRecord) -> list[str]:
     """Return what of the tables was not compared or set aside, each with its reason."""
     shown = (one for one in found.warnings if one.severity != "note" and one.code in _SHOWN_CODES)
     lines = [f"{one.label}: {join_column_names(one.columns, limit=3, width=30)}" for one in shown]
@@ -81,7 +81,7 @@ def _asides(found: TableComparison) -> list[str]:
     return lines
 
 
-def _scores(found: TableComparison) -> dict[str, Any] | None:
+def _scores(found: ComparisonRecord) -> dict[str, Any] | None:
     """Return the areas and scores with their intervals, on one scale."""
     rows = []
     if found.membership is not None:
@@ -115,7 +115,7 @@ def _scores(found: TableComparison) -> dict[str, Any] | None:
     return {"rows": marks, "ends": (format_score(scale.low), format_score(scale.high)), "notes": notes}
 
 
-def _map(found: TableComparison) -> dict[str, Any] | None:
+def _map(found: ComparisonRecord) -> dict[str, Any] | None:
     new = found.new_rows
     if new is None:
         return None
@@ -133,7 +133,7 @@ def _map(found: TableComparison) -> dict[str, Any] | None:
     }
 
 
-def _associations(found: TableComparison) -> list[dict[str, Any]]:
+def _associations(found: ComparisonRecord) -> list[dict[str, Any]]:
     every = () if found.target is None else found.target.associations
     return [
         {
@@ -147,7 +147,7 @@ def _associations(found: TableComparison) -> list[dict[str, Any]]:
     ]
 
 
-def _method(found: TableComparison) -> list[tuple[str, str]]:
+def _method(found: ComparisonRecord) -> list[tuple[str, str]]:
     """Return terms and their definitions."""
     reasons = {
         **found.not_compared,

@@ -20,7 +20,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.two_samples import share_p_value
 
 if TYPE_CHECKING:
-    from tamiz.drift.records import AssociationDrift, Membership, TableComparison, TargetDrift
+    from tamiz.drift.records import AssociationDrift, ComparisonRecord, Membership, TargetDrift
     from tamiz.table.schema import Column
 
 # Sizes from which on a significant result is stated: the area under the ROC curve of the tables, the loss of score, the shares
@@ -31,7 +31,7 @@ _MIN_OTHER_DIFFERENCE = 0.1
 _NAMED, _LEVEL = 5, 0.01
 
 
-def collect_warnings(found: TableComparison, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts on a comparison and the notes, the most severe first."""
     name = None if target is None else target.name
     every = dict.fromkeys(
@@ -40,7 +40,7 @@ def collect_warnings(found: TableComparison, target: Column | None, notes: Itera
     return tuple(sorted((one for one in every if not is_muted(one)), key=lambda one: one.rank))
 
 
-def _column_warnings(found: TableComparison, target_name: str | None) -> Iterator[Verdict]:
+def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterator[Verdict]:
     by_name = {one.name: one for one in found.columns}
     if found.changed:
         listed = join_names(
@@ -82,7 +82,7 @@ def _column_warnings(found: TableComparison, target_name: str | None) -> Iterato
             yield Verdict("TZ214", sentence, [one.name])
 
 
-def _target_warnings(found: TableComparison, target: Column | None) -> Iterator[Verdict]:
+def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator[Verdict]:
     if target is not None and target.name in found.other_kinds:
         sentence = f"The target {target.name!r} is {' in the first table and '.join(found.other_kinds[target.name])} in the second."
         if not target.is_number:
@@ -111,7 +111,7 @@ def _target_warnings(found: TableComparison, target: Column | None) -> Iterator[
         yield Verdict("TZ104", sentence, [other.column for other in changed])
 
 
-def _row_warnings(found: TableComparison) -> Iterator[Verdict]:
+def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
     n, own_share = found.repeated
     rows, share = found.first.n_rows, n / found.second.n_rows
     is_significant = share_p_value((own_share * rows, rows), (n, found.second.n_rows)) <= _LEVEL
@@ -146,12 +146,12 @@ def is_changed(found: AssociationDrift) -> bool:
     return found.adjusted <= FDR_LEVEL and abs(found.difference) >= least
 
 
-def has_outside(found: TableComparison) -> bool:
+def has_outside(found: ComparisonRecord) -> bool:
     """Return whether significantly more rows of the second table are outside, and so many that it matters."""
     return found.new_rows is not None and found.new_rows.p_value <= FDR_LEVEL and found.new_rows.share >= MIN_OUTSIDE
 
 
-def changed_text(found: TableComparison) -> str:
+def changed_text(found: ComparisonRecord) -> str:
     """Return "3 of 17 columns have changed"."""
     n, total = len(found.changed), sum(one.kind != "date" for one in found.columns)
     return f"{n or 'None'} of {count_with_noun(total, 'column')} {'has' if n <= 1 else 'have'} changed"
@@ -195,7 +195,7 @@ def measure_text(found: AssociationDrift) -> str:
     return f"{found.measure} of {shorten(found.of, 20)}" if found.of else found.measure
 
 
-def outside_text(found: TableComparison) -> str:
+def outside_text(found: ComparisonRecord) -> str:
     """Return the share of rows outside the first table, with what is expected."""
     new = found.new_rows
     assert new is not None

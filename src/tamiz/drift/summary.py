@@ -10,17 +10,17 @@ from tamiz.drift.sentences import changed_text, format_psi, membership_text, out
 from tamiz.report.text import count_with_noun, format_number, format_percent, join_column_names, shorten
 
 if TYPE_CHECKING:
-    from tamiz.drift.records import ColumnDrift, TableComparison
+    from tamiz.drift.records import ColumnDrift, ComparisonRecord
 
 _COLUMNS_SHOWN, _NAME_WIDTH = 6, 22
 
 
-def verdict_lines(found: TableComparison, seconds: float | None = None) -> list[str]:
+def verdict_lines(found: ComparisonRecord, seconds: float | None = None) -> list[str]:
     """Return both tables, how many columns have changed, the scores, the warnings, and the columns of the largest changes.
 
     Parameters
     ----------
-    found : TableComparison
+    found : ComparisonRecord
     seconds : float, default=None
         How long the comparison took.
     """

@@ -27,9 +27,9 @@ from tamiz.drift.records import (
     Membership,
     NewRows,
     OutsideRow,
-    TableComparison,
     TargetDrift,
 )
+from tamiz.drift.result import TableComparison
 from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.evaluator import WrapperEvaluator
