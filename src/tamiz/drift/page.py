@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tamiz.drift.sentences import changed_text, format_psi, format_score, measure_text, outside_text, scorer_label
+from tamiz.drift.sentences import (
+    OUTSIDE,
+    changed_text,
+    format_psi,
+    format_score,
+    measure_text,
+    outside_text,
+    scorer_label,
+)
 from tamiz.drift.summary import column_text
 from tamiz.report.html import make_environment, read_styles
 from tamiz.report.marks import Scale, distribution_picture, dot_interval, point_picture
@@ -125,7 +133,7 @@ def _map(found: ComparisonRecord) -> dict[str, Any] | None:
         "picture": picture,
         "n": len(new.points),
         "title": f"PCA of the first table ({shares} of the variance)" if picture else "Rows outside",
-        "text": f"{outside_text(found)}.",
+        "text": f"{outside_text(found, OUTSIDE)}.",
         "rows": [
             (f"{one.row:,}", f"{one.distance:.1f}", one.column, f"{one.deviations:+.1f}".replace("-", "−"))
             for one in new.rows

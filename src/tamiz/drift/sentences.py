@@ -29,6 +29,7 @@ MIN_AUC, MIN_LOSS, MIN_OUTSIDE, MIN_REPEATED = 0.6, 0.02, 0.05, 0.05
 _MIN_DIFFERENCE = {"standard deviations": 0.2, "odds ratio": 0.4}
 _MIN_OTHER_DIFFERENCE = 0.1
 _NAMED, _LEVEL = 5, 0.01
+OUTSIDE = ": farther from the first table than 99% of its own rows"
 
 
 def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
@@ -127,7 +128,7 @@ def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
         + (f" ({shorten(one.column, 30)} {one.deviations:+.1f} standard deviations)" if one.column else "")
         for one in new.rows[:3]
     )
-    yield Verdict("TZ215", f"{outside_text(found)}. The farthest: {named}.")
+    yield Verdict("TZ215", f"{outside_text(found, OUTSIDE)}. The farthest: {named}.")
 
 
 def is_recognised(found: Membership | None) -> bool:
@@ -161,11 +162,11 @@ def membership_text(found: Membership) -> str:
     """Return the area under the ROC curve of the tables, with its interval and the first columns."""
     low, high = (format_score(end) for end in found.interval)
     columns = (
-        f", mostly by {join_column_names(found.columns, limit=3, width=30)}"
+        f", mostly by {join_column_names(found.columns, limit=2, width=30)}"
         if found.columns and is_recognised(found)
         else ""
     )
-    return f"AUC {format_score(found.auc)} ({low} to {high}; .50 by chance){columns}"
+    return f"AUC {format_score(found.auc)} ({low} to {high}; chance .50){columns}"
 
 
 def score_text(found: TargetDrift) -> str:
@@ -195,13 +196,14 @@ def measure_text(found: AssociationDrift) -> str:
     return f"{found.measure} of {shorten(found.of, 20)}" if found.of else found.measure
 
 
-def outside_text(found: ComparisonRecord) -> str:
-    """Return the share of rows outside the first table, with what is expected."""
+def outside_text(found: ComparisonRecord, meaning: str = "") -> str:
+    """Return the share of rows outside the first table, what that means, and the share that is expected."""
     new = found.new_rows
     assert new is not None
     test = f", p = {format_p_value(new.p_value)}" if has_outside(found) else ""
-    share = format_percent(new.share) if new.share else "None"
-    return f"{share} of the new rows are outside: farther from the first table than 99% of its own rows (1% expected{test})"
+    return (
+        f"{format_percent(new.share) if new.share else 'None'} of the new rows are outside{meaning} (1% expected{test})"
+    )
 
 
 def format_psi(value: float) -> str:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tamiz.drift.sentences import changed_text, format_psi, membership_text, outside_text, score_text
+from tamiz.drift.sentences import changed_text, format_psi, format_score, membership_text, outside_text, scorer_label
 from tamiz.report.text import count_with_noun, format_number, format_percent, join_column_names, shorten
 
 if TYPE_CHECKING:
     from tamiz.drift.records import ColumnDrift, ComparisonRecord
 
-_COLUMNS_SHOWN, _NAME_WIDTH = 6, 22
+_COLUMNS_SHOWN, _NAME_WIDTH = 5, 22
 
 
 def verdict_lines(found: ComparisonRecord, seconds: float | None = None) -> list[str]:
@@ -32,17 +32,20 @@ def verdict_lines(found: ComparisonRecord, seconds: float | None = None) -> list
     names = f": {join_column_names(found.changed, limit=6, width=30)}" if found.changed else ""
     lines = [title, "", f"  {changed_text(found)}{names}"]
     if found.membership is not None:
-        lines.append(f"  Table of a row, recognised by a model: {membership_text(found.membership)}")
+        lines.append(f"  Tables recognised by a model: {membership_text(found.membership)}")
     if found.target is not None:
-        lines.append(f"  Score on the second table: {score_text(found.target)}")
+        one = found.target
+        low, high = map(format_score, one.difference_interval)
+        change = f"difference {format_score(one.difference)}, {low} to {high}"
+        first, second = map(format_score, one.scores)
+        lines.append(f"  Score on new rows: {scorer_label(one)} {second}, on the first table {first} ({change})")
     if found.new_rows is not None:
         lines.append(f"  {outside_text(found)}")
-    first_of_code = {
-        one.code: one for one in reversed(found.warnings) if one.severity != "note" and one.code != "TZ212"
-    }
-    for one in sorted(first_of_code.values(), key=lambda one: one.rank)[:4]:
-        columns = f": {join_column_names(one.columns, limit=3, width=20)}" if one.columns else ""
-        lines.append(f"  ! {one.label}{columns} ({one.code})")
+    stated = [one for one in found.warnings if one.severity != "note" and one.code != "TZ212"]
+    first_of_code = {one.code: stated.index(one) for one in reversed(stated)}
+    for warning in (stated[at] for at in sorted(first_of_code.values())[:4]):
+        columns = f": {join_column_names(warning.columns, limit=3, width=20)}" if warning.columns else ""
+        lines.append(f"  ! {warning.label}{columns} ({warning.code})")
     width = min(_NAME_WIDTH, max(len(one.name) for one in found.columns))
     lines.append("")
     for column in found.columns[:_COLUMNS_SHOWN]:

@@ -69,7 +69,7 @@ _SEPARATE = 0.99
 _INSIDE = 0.99
 _ROWS_NAMED, _COLUMNS_NAMED = 5, 5
 # Columns whose values are permuted to find those by which a model recognises the tables: those of the largest changes.
-_MAX_PERMUTED = 100
+_MAX_PERMUTED, _MIN_LOSS = 100, 0.005
 
 
 def compare_tables(
@@ -349,7 +349,9 @@ class _Pair:
         scores, losses = evaluator.permutation_losses(used, units, 1)
         found = FoldScores(scores, folds.variance_factor)
         importance = losses.mean(axis=(0, 2))
-        best = [k for k in np.argsort(-importance, kind="stable")[:_COLUMNS_NAMED].tolist() if importance[k] > 0]
+        best = [
+            k for k in np.argsort(-importance, kind="stable")[:_COLUMNS_NAMED].tolist() if importance[k] >= _MIN_LOSS
+        ]
         names = {rows.schema.names[int(units[k][0])]: float(importance[k]) for k in best}
         return Membership(auc=found.mean, interval=_within(found.interval), n_folds=len(folds), columns=names)
 
