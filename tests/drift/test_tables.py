@@ -210,6 +210,14 @@ def test_new_rows_without_a_target_are_compared_without_a_score(unlabelled):
     assert codes(found).keys() == {"TZ503"}
 
 
+def test_new_rows_of_one_class_have_no_score():
+    second = draw(60, 39)
+    found = compare_tables(draw(60, 40), second.assign(y="no"), "y")
+    assert found.target is None
+    assert "one value of the target" in codes(found)["TZ503"]
+    assert found.changed == ["y"]
+
+
 def test_possible_leaks_are_no_reason_for_a_score():
     first, second = draw(200, 24), draw(150, 25)
     for one in (first, second):
@@ -237,6 +245,8 @@ def test_bad_tables_and_names_are_named():
         compare_tables(table, table, columns=["a"])
     with pytest.raises(DataError, match=r"^The second table: There is no column 'w'"):
         compare_tables(table.assign(w=2), table, weight="w")
+    with pytest.raises(TypeError, match="files or data frames"):
+        compare_tables(tamiz.open_table(table), table)
     with pytest.raises(TypeError, match="list of names"):
         compare_tables(table, table, "y", columns="a")
 

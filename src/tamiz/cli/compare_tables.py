@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from tamiz.cli.command import DataCommand
 from tamiz.cli.files import STDOUT, TableFile, check_output_paths
 from tamiz.cli.options import FILE, jobs_option, json_flag, read_model, rows_options, seed_option
 from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
-
-if TYPE_CHECKING:
-    from tamiz.table.schema import Kind, WeightKind
 
 
 @click.command("compare-tables", cls=DataCommand, short_help="Compare a new table with a known one.")
@@ -44,13 +41,9 @@ if TYPE_CHECKING:
 @click.pass_obj
 def compare_tables(
     messenger: Messenger,
+    /,
     table: Path,
     second: Path,
-    kinds: dict[str, Kind] | None,
-    weight: str | None,
-    weights: WeightKind | None,
-    header: bool | None,
-    memory: int | None,
     target: str | None,
     chosen: tuple[str, ...],
     model: Path | None,
@@ -58,6 +51,7 @@ def compare_tables(
     as_json: bool,
     seed: int,
     jobs: int | None,
+    **reading: Any,
 ) -> None:
     """\b
     tamiz compare-tables train.csv new.csv
@@ -82,19 +76,7 @@ def compare_tables(
     started = perf_counter()
     with messenger.capture_messages():
         columns = list(chosen) or (None if model is None else _selected_columns(model))
-        found = run(
-            table,
-            second,
-            target,
-            columns=columns,
-            kinds=kinds,
-            weight=weight,
-            weights=weights,
-            header=header,
-            memory=memory,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        found = run(table, second, target, columns=columns, random_state=seed, n_jobs=jobs, **reading)
     if output == STDOUT:
         show_page(found.page())
     elif output is not None:
@@ -103,9 +85,8 @@ def compare_tables(
         show_json(found.to_dict())
     elif output is None and not sys.stdout.isatty():
         frame = found.to_frame()
-        names = list(getattr(frame, "column_names", frame.columns))
-        cells = [list(frame[name].to_pylist() if hasattr(frame[name], "to_pylist") else frame[name]) for name in names]
-        show_table(names, list(zip(*cells, strict=True)))
+        columns = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict("list")
+        show_table(list(columns), list(zip(*columns.values(), strict=True)))
     from tamiz.drift.summary import verdict_lines
 
     messenger.write_verdict(verdict_lines(found, perf_counter() - started))

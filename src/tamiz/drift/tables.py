@@ -167,6 +167,10 @@ def compare_tables(
     seed = random_state if isinstance(random_state, int) else int(make_rng(random_state).integers(2**31))
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, got {type(target).__name__}.")
+    if isinstance(first, Table) or isinstance(second, Table):
+        raise TypeError(
+            "Pass the files or data frames, not an opened Table: the second is read with the kinds of the first."
+        )
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names, got {columns!r}.")
     if columns is not None and target is None:
@@ -379,6 +383,8 @@ class _Pair:
                 raise DataError("the tables share no column of the model.")
             if len(at) - n < _MIN_ROWS:
                 raise DataError(f"the target is present in {len(at) - n:,} rows of the second table.")
+            if np.ptp(labels[at[n:]]) == 0:
+                raise DataError("all its rows have one value of the target.")
             rows = select_rows(self.stack(wanted, target, np.where(known, labels, 0)), at)
             parts = (select_rows(rows, np.arange(n)), select_rows(rows, np.arange(n, len(at))))
             leaks = () if chosen is not None else _leaks(parts[0])
