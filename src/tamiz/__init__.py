@@ -12,6 +12,7 @@ registry = Registry(
     SubsetSelector    selection.subset_selector:SubsetSelector      selector   Subset of columns by a merit and a search
     SizeSearchCV      selection.size_search:SizeSearchCV            selector   Number of columns chosen by cross-validation
     RedundancyFilter  selection.redundancy_filter:RedundancyFilter  selector   Columns that are not determined by other columns
+    compare_tables    drift.tables:compare_tables                   function   Comparison of a new table with a known one
     load              storage.file:load                             function   Model, graph or selection read from a file
     rank              assessment.column_ranking:rank                function   Ranking of the columns one by one
     compare           comparison.maps:compare                       function   Comparison of several maps of the rows

@@ -3,6 +3,7 @@ from tamiz._study.study import study as study
 from tamiz.assessment import selection_report as selection_report
 from tamiz.assessment.column_ranking import rank as rank
 from tamiz.comparison.maps import compare as compare
+from tamiz.drift.tables import compare_tables as compare_tables
 from tamiz.models.mixed_nb import MixedNB as MixedNB
 from tamiz.onnx_converters import register_onnx_converters as register_onnx_converters
 from tamiz.runtime.progress import show_progress as show_progress

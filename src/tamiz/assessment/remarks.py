@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from tamiz.assessment.associations import is_ordinal
 from tamiz.assessment.effect_sizes import tail_share
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
-from tamiz.statistics.base import Floats, is_missing
+from tamiz.statistics.base import is_missing
 from tamiz.statistics.influence import WeightedRows
 from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.statistics.two_samples import compare_counts, compare_numbers, count_levels
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.row_order import monotone_columns, row_order
@@ -164,7 +162,10 @@ def _drift(table: Table) -> TableRemark | None:
         parts = [values[end] for end in ends]
         w = [weight[end] for end in ends]
         numeric = not schema.has_classes if j < 0 else schema.columns[j].is_number
-        return _distance(parts, w, n) if numeric else _level_distance(parts, w, n)
+        if numeric:
+            return compare_numbers(parts, w, n)
+        counts = count_levels(parts, w, int(max(part.max() for part in parts)) + 1)
+        return compare_counts(counts / counts.sum(axis=1, keepdims=True) * np.array(n)[:, None])
 
     wanted = [j for j in schema.used.tolist() if not schema.columns[j].constant and not schema.columns[j].date_part]
     names = [schema.columns[j].name for j in wanted]
@@ -198,44 +199,6 @@ def _is_sorted(table: Table) -> bool:
     targets = [] if schema.target is None else [(target_array(table), schema.has_classes)]
     levels = ((table.column(j), True) for j in schema.categorical if not schema.columns[j].n_missing)
     return any(row_order(values, has_classes=is_class).is_sorted for values, is_class in [*targets, *levels])
-
-
-def _distance(parts: list[Floats], weight: list[Floats], n: list[float]) -> tuple[float, float]:
-    """Return the Kolmogorov-Smirnov distance of present numbers, and its asymptotic p-value."""
-    present = [~np.isnan(part) for part in parts]
-    shares = [float(w[here].sum() / w.sum()) for w, here in zip(weight, present, strict=True)]
-    counts = [size * share for size, share in zip(n, shares, strict=True)]
-    if min(counts) < 1:
-        return 0.0, 1.0
-    values = np.unique(np.concatenate([part[here] for part, here in zip(parts, present, strict=True)]))
-    steps = [
-        np.cumsum(np.bincount(np.searchsorted(values, part[here]), w[here], len(values))) / w[here].sum()
-        for part, here, w in zip(parts, present, weight, strict=True)
-    ]
-    distance = float(np.abs(steps[0] - steps[1]).max())
-    root = math.sqrt(counts[0] * counts[1] / sum(counts))
-    return distance, float(special.kolmogorov(root * distance))
-
-
-def _level_distance(parts: list[NDArray[Any]], weight: list[Floats], n: list[float]) -> tuple[float, float]:
-    """Return half the sum of the absolute differences of rates, and the p-value of the chi-squared test."""
-    values = np.unique(np.concatenate(parts))
-    rates = np.stack([
-        np.bincount(np.searchsorted(values, part), w, len(values)) / w.sum()
-        for part, w in zip(parts, weight, strict=True)
-    ])  # fmt: skip
-    counts = rates * np.array(n)[:, None]
-    # Rare levels together, so that the chi-squared distribution is accurate.
-    rare = counts.sum(axis=0) < 10
-    if rare.any():
-        counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
-    counts = counts[:, counts.sum(axis=0) > 0]
-    if counts.shape[1] < 2:
-        return 0.0, 1.0
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    distance = float(np.abs(counts[0] / counts[0].sum() - counts[1] / counts[1].sum()).sum()) / 2
-    return distance, float(special.chdtrc(counts.shape[1] - 1, statistic))
 
 
 def _ordinal(table: Table) -> TableRemark | None:

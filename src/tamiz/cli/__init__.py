@@ -12,6 +12,7 @@ from tamiz import __version__
 from tamiz.cli.apply import apply
 from tamiz.cli.command import CommandGroup
 from tamiz.cli.compare import compare
+from tamiz.cli.compare_tables import compare_tables
 from tamiz.cli.explain import explain
 from tamiz.cli.methods import methods
 from tamiz.cli.rank import rank
@@ -38,6 +39,7 @@ def main(context: click.Context) -> None:
     tamiz select data.csv --target class -o selected.csv
     tamiz reduce data.csv --target class -o map.csv
     tamiz compare data.csv --target class --plot maps.png
+    tamiz compare-tables train.csv new.csv --target class
 
     Select the columns of a table that matter, and map its rows to few dimensions. Tables are CSV, TSV, Parquet, Arrow
     or ARFF files. Results are written to standard output, messages to standard error.
@@ -48,5 +50,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (study, rank, select, reduce, compare, apply, report, methods, explain, demo):
+for command in (study, rank, select, reduce, compare, compare_tables, apply, report, methods, explain, demo):
     main.add_command(command)

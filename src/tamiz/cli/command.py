@@ -29,7 +29,7 @@ _USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, ImportError)
 # The options of all commands under the headings of their help.
 _HEADINGS = {
     "Table": "target kinds header missing weight weights group time memory config",
-    "Choose": "relevance method merit n-features components keep-leaks fixed exclude column-group allow-duplicates measure "
+    "Choose": "relevance method merit n-features components columns keep-leaks fixed exclude column-group allow-duplicates measure "
     "threshold n-pairs fdr max-false max-iter top keep fill-missing categories correction convention",
     "Search": "search start journal max-seconds max-evaluations patience min-gain target-merit",
     "Assess": "assess semi-synthetic scoring folds random-folds stability",
@@ -39,7 +39,7 @@ _HEADINGS = {
 }
 # The options of the short help.
 _MAIN_OPTIONS = {
-    "target", "kinds", "group", "relevance", "method", "merit", "n-features", "components", "keep-leaks", "top", "keep",
+    "target", "kinds", "group", "relevance", "method", "merit", "n-features", "components", "columns", "keep-leaks", "top", "keep",
     "fill-missing", "search", "max-seconds", "output", "json", "model", "plot", "dry-run",
 }  # fmt: skip
 _SHORT_HELP, _WORDS = "tamiz.short_help", "tamiz.words"

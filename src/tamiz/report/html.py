@@ -46,7 +46,7 @@ def render(result: StudyRecord) -> str:
     main = [found[name] for name in _OPEN_SECTIONS if name in found and _IN_PLACE_OF.get(name) not in found]
     style, script = _concatenate_assets("css"), _script()
     return (
-        _environment()
+        make_environment()
         .get_template("page.html")
         .render(
             result=result,
@@ -69,13 +69,18 @@ def render_verdict(result: StudyRecord) -> str:
     ----------
     result : StudyRecord
     """
-    folder = files("tamiz.report") / "templates"
-    style = "".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in ("page", "verdict"))
     return (
-        _environment()
+        make_environment()
         .get_template("verdict_page.html")
-        .render(result=result, verdict=collect_verdict(result), style=Markup(style))
+        .render(result=result, verdict=collect_verdict(result), style=read_styles("page", "verdict"))
     )
+
+
+def read_styles(*names: str) -> Markup:
+    """Return style sheets of the templates as one."""
+    folder = files("tamiz.report") / "templates"
+    # Our own files, without user input.
+    return Markup("".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names))
 
 
 def _collect_section(entry: Entry, result: StudyRecord) -> Any:
@@ -87,7 +92,8 @@ def _collect_section(entry: Entry, result: StudyRecord) -> Any:
         raise
 
 
-def _environment() -> Environment:
+def make_environment() -> Environment:
+    """Return the environment of the templates, with their filters."""
     environment = Environment(
         loader=PackageLoader("tamiz.report"),
         autoescape=True,

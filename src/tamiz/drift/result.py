@@ -1,0 +1,119 @@
+"""The result of a comparison of two tables: printing it, and writing it as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tamiz.drift.records import ComparisonRecord
+from tamiz.drift.summary import verdict_lines
+from tamiz.report.records.codec import to_json
+from tamiz.runtime.result_tables import make_frame
+from tamiz.storage.atomic_write import write_text_atomically
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TableComparison(ComparisonRecord):
+    """What differs between two tables, and whether what was chosen on the first is valid on the second.
+
+    Attributes
+    ----------
+    first, second : ComparedTable
+    columns : tuple of ColumnDrift
+        The columns of both tables, the largest change first.
+    only_first, only_second : tuple of str
+        The columns of one table alone.
+    other_kinds : dict of str to (str, str)
+        Columns that are of another kind in the second table.
+    not_compared : dict of str to str
+        Columns of both tables, such as ids and free text, with the reason why they are not compared.
+    set_aside : dict of str to str
+        Columns that neither the model of the tables, nor the distances and the map use, with the reason.
+    membership : Membership or None
+        None with no column in common that changes, or with fewer than 4 rows in a table.
+    target : TargetDrift or None
+        None where the target is not in both tables.
+    new_rows : NewRows or None
+    sample : tuple of int
+        The rows of each table that models, distances and the map use.
+    repeated : tuple of (int, float)
+        How many rows of the second table equal a row of the first in all columns that are compared, and the share of rows of the
+        first that equal another one of it.
+    warnings : tuple of Verdict
+        The most severe first.
+    seed : int
+    tamiz : str
+        The version.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON types: dictionaries, lists, text and numbers."""
+        return to_json(self)
+
+    def to_frame(self) -> Any:
+        """Return a frame with one row for each column, the largest change first.
+
+        It is a frame of pandas, or an Arrow table where pandas is not installed. Pairs are two columns, such as `missing_first` and
+        `missing_second`.
+        """
+        found: dict[str, list[Any]] = {}
+        plain = ["kind", "change", "psi", "expected_psi", "distance", "p_value", "adjusted", "missing_p_value"]
+        for name in ["name", *plain, "n_new_levels", "n_lost_levels", "new_share", "power"]:
+            found["column" if name == "name" else name] = [getattr(one, name) for one in self.columns]
+        for name in ("missing", "mean", "deviation"):
+            pairs = [getattr(one, name) or (None, None) for one in self.columns]
+            found |= {f"{name}_{end}": [pair[k] for pair in pairs] for k, end in enumerate(("first", "second"))}
+        return make_frame(found)
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fields as JSON, atomically.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        text = json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, sort_keys=True)
+        return write_text_atomically(path, text + "\n")
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the comparison as one HTML page, atomically.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its folder must exist.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        return write_text_atomically(path, self.page())
+
+    def page(self) -> str:
+        """Return the comparison as an HTML page without scripts and requests."""
+        # Imported late: everything else works without jinja2.
+        from tamiz.drift.page import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(verdict_lines(self))
+
+    def _repr_html_(self) -> str:
+        title = escape(f"{self.first.name} and {self.second.name}", quote=True)
+        # A frame of its own, so that neither style reaches the other.
+        frame = f'title="{title}" style="width: 100%; height: 47rem; border: 0"'
+        return f'<iframe srcdoc="{escape(self.page(), quote=True)}" {frame}></iframe>'

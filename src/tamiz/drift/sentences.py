@@ -1,0 +1,216 @@
+"""The verdicts on two tables, as sentences with codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tamiz.drift.columns import FDR_LEVEL, MIN_NEW
+from tamiz.report.text import (
+    count_with_noun,
+    format_number,
+    format_p_value,
+    format_percent,
+    join_column_names,
+    join_names,
+    shorten,
+)
+from tamiz.runtime.user_warnings import is_muted
+from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.two_samples import share_p_value
+
+if TYPE_CHECKING:
+    from tamiz.drift.records import AssociationDrift, ComparisonRecord, Membership, TargetDrift
+    from tamiz.table.schema import Column
+
+# Sizes from which on a significant result is stated: the area under the ROC curve of the tables, the loss of score, the shares
+# of rows outside and of repeated rows, and the difference of associations, by its measure.
+MIN_AUC, MIN_LOSS, MIN_OUTSIDE, MIN_REPEATED = 0.6, 0.02, 0.05, 0.05
+_MIN_DIFFERENCE = {"standard deviations": 0.2, "odds ratio": 0.4}
+_MIN_OTHER_DIFFERENCE = 0.1
+_NAMED, _LEVEL = 5, 0.01
+OUTSIDE = ": farther from the first table than 99% of its own rows"
+
+
+def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts on a comparison and the notes, the most severe first."""
+    name = None if target is None else target.name
+    every = dict.fromkeys(
+        [*_column_warnings(found, name), *_target_warnings(found, target), *_row_warnings(found), *notes]
+    )
+    return tuple(sorted((one for one in every if not is_muted(one)), key=lambda one: one.rank))
+
+
+def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterator[Verdict]:
+    by_name = {one.name: one for one in found.columns}
+    if found.changed:
+        listed = join_names(
+            (f"{shorten(name, 40)} (PSI {format_psi(by_name[name].psi)})" for name in found.changed), width=60
+        )
+        yield Verdict("TZ212", f"{changed_text(found)}: {listed}.", found.changed)
+    elif is_recognised(found.membership):
+        assert found.membership is not None
+        sentence = f"No column alone has changed, but a model recognises the table of a row: {membership_text(found.membership)}."
+        yield Verdict("TZ212", sentence, found.membership.columns)
+    for one in found.columns:
+        if one.power:
+            factor = f"{10**one.power:,}" if one.power > 0 else f"1/{10**-one.power:,}"
+            sentence = f"{one.name!r} of the second table seems to be {factor} times that of the first; check its unit."
+            yield Verdict("TZ211", sentence, [one.name])
+    for name, (first, second) in found.other_kinds.items():
+        if name == target_name:
+            continue
+        sentence = f"{name!r} is {first} in the first table and {second} in the second, so it is not compared."
+        yield Verdict("TZ213", sentence, [name])
+    only_first = tuple(name for name in found.only_first if name != target_name)
+    for names, which in ((only_first, "first"), (found.only_second, "second")):
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            sentence = (
+                f"{count_with_noun(len(names), 'column')} {verb} in the {which} table only: {join_column_names(names)}."
+            )
+            yield Verdict("TZ213", sentence, names)
+    for one in found.columns:
+        if one.n_new_levels and one.new_share >= MIN_NEW and one.new_p_value <= FDR_LEVEL:
+            more = one.n_new_levels - len(one.new_levels)
+            listed = ", ".join(repr(shorten(level, 30)) for level in one.new_levels) + (
+                f" and {more:,} more" if more else ""
+            )
+            sentence = (
+                f"{one.name!r} has {count_with_noun(one.n_new_levels, 'level')} in {format_percent(one.new_share)} of the rows "
+                f"that the first table lacks: {listed}."
+            )
+            yield Verdict("TZ214", sentence, [one.name])
+
+
+def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator[Verdict]:
+    if target is not None and target.name in found.other_kinds:
+        sentence = f"The target {target.name!r} is {' in the first table and '.join(found.other_kinds[target.name])} in the second."
+        if not target.is_number:
+            listed = join_names(target.levels, limit=4)
+            sentence = f"No class of the target {target.name!r} is in both tables: those of the first are {listed}."
+        sentence += " No model is scored on the second table; write the target in the same way."
+        yield Verdict("TZ213", sentence, [target.name])
+    one = found.target
+    if one is None:
+        return
+    if is_worse(one):
+        sentence = f"The score of a model of the first table is lower on the second: {score_text(one)}."
+        yield Verdict("TZ308", sentence, one.columns if one.are_chosen else ())
+    if one.leaks:
+        verb = "is" if len(one.leaks) == 1 else "are"
+        sentence = (
+            f"Possible leakage: {join_column_names(one.leaks)} {verb} not used by the model. Name columns to use one."
+        )
+        yield Verdict("TZ101", sentence, one.leaks)
+    changed = [other for other in one.associations if is_changed(other)]
+    if changed:
+        listed = "; ".join(association_text(other) for other in changed[:_NAMED])
+        sentence = (
+            f"The association of {count_with_noun(len(changed), 'column')} with {one.target!r} differs: {listed}."
+        )
+        yield Verdict("TZ104", sentence, [other.column for other in changed])
+
+
+def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
+    n, own_share = found.repeated
+    rows, share = found.first.n_rows, n / found.second.n_rows
+    is_significant = share_p_value((own_share * rows, rows), (n, found.second.n_rows)) <= _LEVEL
+    if share >= own_share + MIN_REPEATED and is_significant:
+        counted = f"{count_with_noun(n, 'row')} of the second table ({format_percent(share)})"
+        sentence = f"{counted} {'equals' if n == 1 else 'equal'} a row of the first: a score on old rows is too good."
+        yield Verdict("TZ216", sentence)
+    new = found.new_rows
+    if new is None or not has_outside(found):
+        return
+    named = "; ".join(
+        f"row {one.row:,}"
+        + (f" ({shorten(one.column, 30)} {one.deviations:+.1f} standard deviations)" if one.column else "")
+        for one in new.rows[:3]
+    )
+    yield Verdict("TZ215", f"{outside_text(found, OUTSIDE)}. The farthest: {named}.")
+
+
+def is_recognised(found: Membership | None) -> bool:
+    """Return whether a model recognises the table of a row better than by chance, and by so much that it matters."""
+    return found is not None and found.interval[0] > 0.5 and found.auc >= MIN_AUC
+
+
+def is_worse(found: TargetDrift) -> bool:
+    """Return whether the score on the second table is significantly lower, and by so much that it matters."""
+    return found.difference_interval[1] < 0 and found.difference <= -MIN_LOSS
+
+
+def is_changed(found: AssociationDrift) -> bool:
+    """Return whether an association differs significantly, and by so much that it matters."""
+    least = _MIN_DIFFERENCE.get(found.measure, _MIN_OTHER_DIFFERENCE)
+    return found.adjusted <= FDR_LEVEL and abs(found.difference) >= least
+
+
+def has_outside(found: ComparisonRecord) -> bool:
+    """Return whether significantly more rows of the second table are outside, and so many that it matters."""
+    return found.new_rows is not None and found.new_rows.p_value <= FDR_LEVEL and found.new_rows.share >= MIN_OUTSIDE
+
+
+def changed_text(found: ComparisonRecord) -> str:
+    """Return "3 of 17 columns have changed"."""
+    n, total = len(found.changed), sum(one.kind != "date" for one in found.columns)
+    return f"{n or 'None'} of {count_with_noun(total, 'column')} {'has' if n <= 1 else 'have'} changed"
+
+
+def membership_text(found: Membership) -> str:
+    """Return the area under the ROC curve of the tables, with its interval and the first columns."""
+    low, high = (format_score(end) for end in found.interval)
+    columns = (
+        f", mostly by {join_column_names(found.columns, limit=2, width=30)}"
+        if found.columns and is_recognised(found)
+        else ""
+    )
+    return f"AUC {format_score(found.auc)} ({low} to {high}; chance .50){columns}"
+
+
+def score_text(found: TargetDrift) -> str:
+    """Return both scores, and their difference with its interval."""
+    low, high = (format_score(end) for end in found.difference_interval)
+    return (
+        f"{scorer_label(found)} {format_score(found.scores[1])}, {format_score(found.scores[0])} in cross-validation on the first "
+        f"(difference {format_score(found.difference)}, {low} to {high})"
+    )
+
+
+def scorer_label(found: TargetDrift) -> str:
+    """Return the name of the score in a sentence."""
+    return {"roc_auc": "AUC", "roc_auc_ovr_weighted": "AUC", "r2": "R²"}.get(
+        found.scorer, found.scorer.replace("_", " ")
+    )
+
+
+def association_text(found: AssociationDrift) -> str:
+    """Return the association of a column in both tables."""
+    first, second = (format_score(value) for value in found.values)
+    return f"{shorten(found.column, 30)} {first} → {second} ({measure_text(found)})"
+
+
+def measure_text(found: AssociationDrift) -> str:
+    """Return the measure of an association, with the class that a signed one belongs to."""
+    return f"{found.measure} of {shorten(found.of, 20)}" if found.of else found.measure
+
+
+def outside_text(found: ComparisonRecord, meaning: str = "") -> str:
+    """Return the share of rows outside the first table, what that means, and the share that is expected."""
+    new = found.new_rows
+    assert new is not None
+    test = f", p = {format_p_value(new.p_value)}" if has_outside(found) else ""
+    return (
+        f"{format_percent(new.share) if new.share else 'None'} of the new rows are outside{meaning} (1% expected{test})"
+    )
+
+
+def format_psi(value: float) -> str:
+    """Return a stability index with two decimals."""
+    return f"{value:.2f}".removeprefix("0")
+
+
+def format_score(value: float) -> str:
+    """Return a score with two decimals, as all scores of the report."""
+    return format_number(0.0) if abs(value) < 0.005 else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
