@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from . import sample
 from .browsing import Reader
@@ -235,10 +237,25 @@ def test_rows_far_from_the_others_are_shown_by_zooming_out(opened: Any) -> None:
 def test_a_map_is_saved_as_a_picture(read: Any, tmp_path: Path) -> None:
     reader = read("wine", accept_downloads=True)
     reader.show("map-1-points")
-    with reader.page.expect_download() as download:
-        reader.page.locator("#map-1 .map-tools button", has_text="Save as PNG").click()
-    download.value.save_as(tmp_path / "map.png")
-    assert (tmp_path / "map.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    for kind in ("PNG", "SVG"):
+        reader.page.locator("#map-1 .figure-more").first.click()
+        with reader.page.expect_download() as download:
+            reader.page.locator(".figure-menu button", has_text=f"Save as {kind}").click()
+        download.value.save_as(tmp_path / f"map.{kind}")
+        assert download.value.suggested_filename == f"map-1-points.{kind.lower()}"
+    assert (tmp_path / "map.PNG").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    # The vector picture has the same pixels, but for the edges of its shapes.
+    box = reader.page.locator("#map-1-points canvas").bounding_box()
+    shown = np.array(reader.drawn()).reshape(-1, 4)
+    size = {"width": round(box["width"]), "height": round(box["height"])}
+    other = reader.page.context.browser.new_page(viewport=size)
+    other.goto((tmp_path / "map.SVG").as_uri())
+    image = imread(BytesIO(other.screenshot()))[:, :, :3].reshape(-1, 3)
+    other.close()
+    is_drawn = np.abs(image - image[0]).sum(axis=1) > 0.3
+    agrees = is_drawn == (shown[:, 3] > 100)
+    assert is_drawn.mean() > 0.01
+    assert agrees.mean() > 0.98
 
 
 def test_arrows_are_drawn_until_the_switch_hides_them(read: Any) -> None:

@@ -136,7 +136,7 @@ def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_lis
 
 def drawn(recommendation: dict[str, Any]) -> list[str]:
     """The texts of the picture of a recommendation."""
-    svg = collected_with(recommendation)["picture"]["chart"].svg("a")
+    svg = collected_with(recommendation)["picture"]["chart"].svg()
     return [text.text or "" for text in ElementTree.fromstring(svg).iter("text")]
 
 

@@ -12,12 +12,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tamiz.report import registry, text
+from tamiz.report.drawing import Chart
 from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
 from tamiz.report.verdict import collect_verdict
 
 # Assets of the page itself, before and after those of its sections.
-_PAGE_ASSETS = ("page", "verdict", "tables", "takeaway")
+_PAGE_ASSETS = ("page", "figures", "verdict", "tables", "takeaway")
 _LAST_ASSETS = ("state",)
 # The sections that are open, in their order; one that is there in place of another is folded where there is the other.
 _OPEN_SECTIONS = ("columns", "recommendation", "subset", "redundancy", "maps", "reproduction")
@@ -60,6 +61,19 @@ def render(result: StudyRecord) -> str:
             chosen=_column_choice(result),
         )
     )
+
+
+def collect_charts(result: StudyRecord) -> dict[str, Chart]:
+    """Return the charts of the sections, and the maps as charts, by their names on the page."""
+    found: dict[str, Chart] = {}
+    waiting = [_collect_section(entry, result) for entry in registry.of_kind("section")]
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, Chart):
+            found[one.name] = one
+        elif isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+    return found
 
 
 def render_verdict(result: StudyRecord) -> str:

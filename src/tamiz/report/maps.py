@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.display.arrows import Arrow, biplot_arrows
 from tamiz.display.eigenvalues import EigenvalueDisplay
+from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.report import marks
 from tamiz.report.drawing import Chart
 from tamiz.report.map_axes import collect_axes
@@ -64,6 +65,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     maps = [
         _map_context(reduced, index, result.table.columns, first, result.map_columns)
         | {
+            "chart": _map_chart(reduced, index, first),
             "trust": trust_text(result.quality, index),
             "chance_rows": chance_rows_text(result.quality, index),
             "open": index == best,
@@ -91,6 +93,24 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
             ],
         },
     }
+
+
+def _map_chart(reduced: MapRecord, index: int, color: ColorColumn | None) -> Chart | None:
+    """Return a map in the colours of a column as a chart; the page draws it on a canvas."""
+    if reduced.points is None:
+        return None
+    values: list[Any] | None = None
+    if color is not None and color.kind == "categorical":
+        values = [None if code is None else color.levels[int(code)] for code in color.values]
+    elif color is not None:
+        values = [math.nan if value is None else value for value in color.values]
+    display = EmbeddingDisplay(
+        reduced.points,
+        color=values,
+        color_label=None if color is None else color.name,
+        names=[shorten(axis, 40) for axis in reduced.axes[:2]],
+    )
+    return Chart(f"{_key(index)}-points", display.plot, f"The rows as points by {reduced.label}.", 480, 320)
 
 
 def _lead(maps: Sequence[Mapping[str, Any]]) -> str:
@@ -165,7 +185,7 @@ def _map_context(
             "clusters": cluster_centers(fitted_map),
         },
         "picture": None if points is None else marks.map_picture(points, color, one_scale=one_scale),
-        "spectrum": _spectrum(spectrum),
+        "spectrum": _spectrum(spectrum, f"{_key(index)}-spectrum"),
         "axes": None if any_axes else collect_axes(fitted_map),
         "clusters": None if any_axes else collect_clusters(fitted_map.clusters, map_columns),
         "galleries": [_image_set(shown) for shown in fitted_map.galleries],
@@ -301,7 +321,7 @@ def _total_name(spectrum: SpectrumRecord) -> str:
     return shorten(spectrum.label, 60).removeprefix("Share of ")
 
 
-def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
+def _spectrum(spectrum: SpectrumRecord, key: str) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
     if not spectrum.values:
         return None
@@ -313,20 +333,21 @@ def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
         return {
             "title": _first_eigenvalues_text(spectrum),
             "note": " ".join(filter(None, [note, _residuals_text(spectrum.residuals)])),
-            "chart": _spectrum_chart(spectrum, n_shown, "Coordinate", "The eigenvalue of each coordinate."),
+            "chart": _spectrum_chart(key, spectrum, n_shown, "Coordinate", "The eigenvalue of each coordinate."),
         }
     finding = _components_for_80_percent(spectrum)
     if not spectrum.reference:
         return {
             "title": finding,
             "note": note,
-            "chart": _spectrum_chart(spectrum, n_shown, "Component", "The share of each component."),
+            "chart": _spectrum_chart(key, spectrum, n_shown, "Component", "The share of each component."),
         }
     note = " ".join(filter(None, [spectrum.chance_note, f"{finding}.", note]))
     return {
         "title": shorten(spectrum.chance_title, 200),
         "note": note,
         "chart": _spectrum_chart(
+            key,
             spectrum,
             n_shown,
             "Component",
@@ -335,14 +356,14 @@ def _spectrum(spectrum: SpectrumRecord) -> dict[str, Any] | None:
     }
 
 
-def _spectrum_chart(spectrum: SpectrumRecord, n_shown: int, number_label: str, described: str) -> Chart:
+def _spectrum_chart(key: str, spectrum: SpectrumRecord, n_shown: int, number_label: str, described: str) -> Chart:
     display = EigenvalueDisplay(
         spectrum.values[:n_shown],
         reference=spectrum.reference[:n_shown] or None,
         value_label=shorten(spectrum.label, 40),
         number_label=number_label,
     )
-    return Chart(display.plot, described)
+    return Chart(key, display.plot, described)
 
 
 def _includes_all_shares(spectrum: SpectrumRecord) -> bool:

@@ -174,7 +174,7 @@ def _picture(
     return {
         "kept": _kept_text(recommendation, table),
         "note": f"{_measured_text(recommendation, score_format)}.",
-        "chart": Chart(display.plot, described, height=250),
+        "chart": Chart("scores-by-size", display.plot, described, height=250),
     }
 
 

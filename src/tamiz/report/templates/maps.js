@@ -198,6 +198,39 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     }
   }
 
+  // A pen that writes what `paint` draws as SVG; neighbouring shapes of one style are one path.
+  class SvgPen {
+    constructor(width, height) {
+      Object.assign(this, { width, height, globalAlpha: 1, lineWidth: 1, parts: [], shape: "", dash: "none", measure: document.createElement("canvas").getContext("2d") });
+    }
+    add(kind, style, shape) {
+      const start = `<${kind} style="${style}; opacity: ${this.globalAlpha}"`, last = this.parts.at(-1);
+      if (kind === "path" && last?.[0] === start) last[1] += shape; else this.parts.push([start, shape]);
+    }
+    beginPath() { this.shape = ""; }
+    closePath() { this.shape += "Z"; }
+    moveTo(x, y) { this.shape += `M${x.toFixed(1)} ${y.toFixed(1)}`; }
+    lineTo(x, y) { this.shape += `L${x.toFixed(1)} ${y.toFixed(1)}`; }
+    rect(x, y, width, height) { this.moveTo(x, y); this.shape += `h${width.toFixed(1)}v${height.toFixed(1)}h${-width.toFixed(1)}Z`; }
+    arc(x, y, r) { this.moveTo(x - r, y); for (const side of [2 * r, -2 * r]) this.shape += `a${r} ${r} 0 1 0 ${side} 0`; }
+    fill() { this.add("path", `fill: ${this.fillStyle}`, this.shape); }
+    stroke() { this.add("path", `fill: none; stroke: ${this.strokeStyle}; stroke-width: ${this.lineWidth}; stroke-dasharray: ${this.dash}`, this.shape); }
+    fillRect(...box) { this.beginPath(); this.rect(...box); this.fill(); }
+    clearRect() { this.fillStyle = theme.paper; this.fillRect(0, 0, this.width, this.height); }
+    setLineDash(dash) { this.dash = dash.join(" ") || "none"; }
+    measureText(text) { this.measure.font = this.font; return this.measure.measureText(text); }
+    strokeText() {}
+    // The edge in the colour of the paper is below the letters.
+    fillText(text, x, y) {
+      const place = Object.assign(document.createElement("p"), { textContent: text }).innerHTML;
+      this.add("text", `font: ${this.font.replaceAll('"', "'")}; text-anchor: middle; dominant-baseline: central; fill: ${this.fillStyle}; stroke: ${theme.paper}; stroke-width: 4; paint-order: stroke`, [x, y, place]);
+    }
+    text() {
+      const parts = this.parts.map(([start, shape]) => (typeof shape === "string" ? `${start} d="${shape}"/>` : `${start} x="${shape[0].toFixed(1)}" y="${shape[1].toFixed(1)}">${shape[2]}</text>`));
+      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${this.width} ${this.height}" width="${this.width}" height="${this.height}">${parts.join("")}</svg>`;
+    }
+  }
+
   const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
   function written(pen, text, x, y) {
     pen.textAlign = "center";
@@ -266,12 +299,16 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     const tools = Object.assign(document.createElement("div"), { className: "map-tools tools" });
     for (const [text, label, work] of [
       ["+", "Zoom in", () => zoom(plot, 1.6)], ["−", "Zoom out", () => zoom(plot, 1 / 1.6)], ["Whole map", "Show the whole map", () => zoom(plot, 0)],
-      ["Save as PNG", "Save the map as a PNG picture", () => ready().then(() => { draw(plot); canvasOf(plot).toBlob((blob) => save(`${plot.id}.png`, "image/png", [blob])); })],
     ]) {
       const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: text, title: label });
       button.addEventListener("click", work);
       tools.append(button);
     }
+    addFigureMenu(tools, {
+      name: plot.id,
+      svg: () => ready().then(() => { const pen = new SvgPen(plot.clientWidth, plot.clientHeight); paint(plot, pen); return pen.text(); }),
+      png: () => ready().then(() => { draw(plot); return new Promise((done) => canvasOf(plot).toBlob(done)); }),
+    });
     plot.parentElement.append(tools);
   }
 
