@@ -337,6 +337,84 @@ def test_picked_rows_are_compared_with_all_and_saved(read: Any, tmp_path: Path) 
     assert [[float(value) for value in row[1:3]] for row in rows] == points
 
 
+def test_rows_are_found_by_a_value_of_any_column_or_of_one(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    status = reader.page.locator("#pick-status")
+    colors = {color["name"]: color for color in sample.wine()["colors"]}
+    target, alcohol = np.array(colors["class"]["values"]), np.array(colors["alcohol"]["values"])
+    for text, n in (
+        ("barolo", int((target == 0).sum())),
+        ("BAR", int((target != 1).sum())),
+        ("class: Barbera", int((target == 2).sum())),
+        ("alcohol: 13.05", int((alcohol == 13.05).sum())),
+        ("alcohol: Barolo", 0),
+        ("alcalinity_of_ash: missing", 4),
+    ):
+        pick(reader, text)
+        assert status.inner_text() == (f"{n} rows found." if n else "No shown row has this number or value.")
+        assert n == 0 or rows_shown(reader) == n
+
+
+def test_bars_of_one_column_unite_and_columns_intersect(read: Any) -> None:
+    reader = read("wine")
+    reader.show("map-1-points")
+    target, alcohol = (np.array(sample.wine()["colors"][k]["values"]) for k in (0, 1))
+    bins = np.clip(np.digitize(alcohol, np.linspace(alcohol.min(), alcohol.max(), 13)) - 1, 0, 11)
+    legend = reader.page.locator("#legend button")
+    reader.recolour("alcohol")
+    for k in (9, 10):
+        legend.nth(k).click()
+    wide = (bins == 9) | (bins == 10)
+    assert rows_shown(reader) == wide.sum()
+    reader.recolour("class (target)")
+    legend.nth(0).click()
+    assert rows_shown(reader) == (wide & (target == 0)).sum()
+    status = reader.page.locator("#picked .status").inner_text()
+    assert ": alcohol " in status
+    assert " or " in status
+    assert status.endswith(", and class Barolo.")
+    legend.nth(1).click()
+    assert rows_shown(reader) == (wide & (target < 2)).sum()
+    assert [legend.nth(k).get_attribute("aria-pressed") for k in range(3)] == ["true", "true", "false"]
+    for k in (0, 1):
+        legend.nth(k).click()
+    assert rows_shown(reader) == wide.sum()
+    # What no row has stays visible as a choice.
+    legend.nth(2).click()
+    reader.recolour("alcohol")
+    assert [legend.nth(k).get_attribute("aria-pressed") for k in (8, 9, 10)] == ["false", "true", "true"]
+    reader.page.locator("#picked-clear").click()
+    assert reader.page.locator("#picked").is_hidden()
+    assert reader.page.locator("#legend [aria-pressed=true]").count() == 0
+
+
+def test_an_opened_column_shows_its_rows_on_the_map_and_its_bars_pick_them(read: Any) -> None:
+    reader = read("wine")
+    names = {color["name"] for color in sample.wine()["colors"]}
+    other = next(column["name"] for column in sample.wine()["table"]["columns"] if column["name"] not in names)
+    for name in ("alcohol", other):
+        reader.page.locator(f"#columns-table tbody th[title='{name}']").click()
+    opened = reader.page.locator("#columns-table tbody.open")
+    # Only the values of some columns are in the file.
+    assert opened.locator("button", has_text="Show its rows on the map").count() == 1
+    body = opened.filter(has=reader.page.locator("th[title='alcohol']"))
+    bars = body.locator(".parts button")
+    alcohol = np.array(sample.wine()["colors"][1]["values"])
+    counts, _ = np.histogram(alcohol, bins=12)
+    assert bars.count() == 12
+    bars.nth(4).click()
+    assert rows_shown(reader) == counts[4]
+    body.locator("button", has_text="Show its rows on the map").click()
+    reader.show("map-1-points")
+    select = reader.page.locator("#colours select")
+    assert select.evaluate("(one) => one.selectedOptions[0].textContent") == "alcohol"
+    assert reader.page.locator("#legend button").nth(4).get_attribute("aria-pressed") == "true"
+    assert rows_shown(reader) == counts[4]
+    choices = reader.page.locator("#choices").bounding_box()
+    assert -200 < choices["y"] < 900
+
+
 def test_points_that_are_no_rows_select_nothing(read: Any) -> None:
     reader = read("wine")
     reader.show("map-1-points")
@@ -363,10 +441,11 @@ def test_rows_that_are_not_drawn_are_reported(opened: Any) -> None:
     reader = opened(many())
     status = reader.page.locator("#pick-status")
     for text, n, told in (
-        ("abc", 0, "No shown row has such a number."),
-        ("2", 0, "No shown row has such a number."),
-        ("1-7", 3, "Not all of these rows are shown."),
-        ("1, 4", 2, ""),
+        ("abc", 0, "No shown row has this number or value."),
+        ("2", 0, "No shown row has this number or value."),
+        ("1-7", 3, "3 rows found. Not all of these rows are shown."),
+        ("1, 4", 2, "2 rows found."),
+        ("1", 1, "1 row found."),
         ("", 0, ""),
     ):
         pick(reader, text)

@@ -423,6 +423,7 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     """Return one colouring of the points: by numbers, or by levels with the rarest ones merged."""
     name = column.name
     labels = {
+        "name": name,
         "option": f"{shorten(name, 60)}{_role_text(column)}",
         "title": shorten(name, 40),
         "kind": column.kind,

@@ -11,6 +11,8 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   let points = null, picked = null, theme = null, waiting = null;
   // For every map: the zoom, the centre of the view and the row under the cursor.
   const views = new Map();
+  // The parts of colourings that are pressed, and the buttons of all parts.
+  const filters = new Map(), pressed = new Map();
 
   const ready = () => (waiting ??= result().then(({ maps, colors, quality }) => {
     points = {
@@ -67,39 +69,49 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     return [{ name: color.missing_label, rows: missing, paint: theme.missing, hollow: true, shape: 0 }, ...found].filter(({ rows }) => rows.length);
   }
 
-  // One legend for all maps: a button for each level, or a bar for each interval of numbers; each picks its rows.
-  function drawLegend() {
-    const color = chosenColour();
-    legend.replaceChildren();
-    if (color === null) return;
-    const add = (rows, paint, text, label, tall = null) => {
-      const item = document.createElement("li"), button = Object.assign(document.createElement("button"), { type: "button", className: "plain", title: label });
-      const mark = Object.assign(document.createElement("i"), { ariaHidden: "true" });
-      mark.style.background = paint;
-      if (tall !== null) mark.style.height = `${Math.max(2, Math.round(26 * tall))}px`;
-      button.append(mark, text);
-      button.setAttribute("aria-label", label);
-      button.addEventListener("click", () => pick(rows, { toggled: true }));
-      item.append(button);
-      legend.append(item);
-    };
+  // The parts of a colouring, each level or interval of numbers, with their rows.
+  function partsOf(color) {
     const k = about.maps.findIndex((map) => map);
-    legend.classList.toggle("bars", isNumber(color));
-    if (!isNumber(color)) {
-      groupsOf(color, k).forEach(({ name, rows, paint }) => add(rows, paint, `${name} (${plain.format(rows.length)})`, `Pick ${name}`));
-      return;
-    }
+    if (!isNumber(color)) return groupsOf(color, k).map(({ name, rows, paint }) => ({ rows, paint, word: name, text: `${name} (${plain.format(rows.length)})`, label: `Pick ${name}` }));
     const values = valuesOf(color, k), limits = ends(color, values), bars = Array.from({ length: N_BARS }, () => []), missing = [];
     values.forEach((value, i) => (value === null ? missing : bars[bin(value, limits, N_BARS)]).push(i));
     const most = Math.max(...bars.map((rows) => rows.length), 1), step = (limits[1] - limits[0]) / N_BARS;
     const shown = (value) => number(color, color.kind === "date" || color.years ? value : Number(value.toPrecision(3)));
-    const label = (text) => legend.append(Object.assign(document.createElement("li"), { className: "end", textContent: text }));
-    label(shown(limits[0]));
-    bars.forEach((rows, k) => add(rows, theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], "",
-      `Pick ${plain.format(rows.length)} rows from ${shown(limits[0] + k * step)} to ${shown(limits[0] + (k + 1) * step)}`, rows.length / most));
-    label(shown(limits[1]));
-    if (missing.length) add(missing, theme.missing, `${color.missing_label} (${plain.format(missing.length)})`, `Pick ${color.missing_label}`);
+    const parts = bars.map((rows, k) => {
+      const word = `${shown(limits[0] + k * step)} to ${shown(limits[0] + (k + 1) * step)}`;
+      return { rows, paint: theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], tall: rows.length / most, word, text: "", label: `Pick ${plain.format(rows.length)} rows from ${word}` };
+    });
+    parts[0].before = shown(limits[0]);
+    parts.at(-1).after = shown(limits[1]);
+    if (missing.length) parts.push({ rows: missing, paint: theme.missing, word: color.missing_label, text: `${color.missing_label} (${plain.format(missing.length)})`, label: `Pick ${color.missing_label}` });
+    return parts;
   }
+
+  // A button for each part, which picks its rows.
+  function drawParts(list, color) {
+    list.replaceChildren();
+    list.classList.toggle("bars", isNumber(color));
+    const end = (text) => { if (text !== undefined) list.append(Object.assign(document.createElement("li"), { className: "end", textContent: text })); };
+    partsOf(color).forEach((part, key) => {
+      const item = document.createElement("li"), button = Object.assign(document.createElement("button"), { type: "button", className: "plain", title: part.label });
+      const mark = Object.assign(document.createElement("i"), { ariaHidden: "true" });
+      mark.style.background = part.paint;
+      if (part.tall !== undefined) mark.style.height = `${Math.max(2, Math.round(26 * part.tall))}px`;
+      button.append(mark, part.text);
+      button.setAttribute("aria-label", part.label);
+      button.addEventListener("click", () => toggle(color, key, part));
+      pressed.set(button, () => Boolean(filters.get(color)?.has(key)));
+      item.append(button);
+      end(part.before);
+      list.append(item);
+      end(part.after);
+    });
+    showPressed();
+  }
+  const showPressed = () => pressed.forEach((isPressed, button) => (button.isConnected ? button.setAttribute("aria-pressed", isPressed()) : pressed.delete(button)));
+
+  // One legend for all maps.
+  const drawLegend = () => { if (chosenColour()) drawParts(legend, chosenColour()); };
 
   // ---- a map
 
@@ -431,7 +443,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // ---- rows that are picked: by a lasso, a point, a colour of the legend, or their numbers
 
   const box = byId("picked");
-  const numbers = document.querySelector("#pick input");
+  const finder = document.querySelector("#pick input");
 
   function rowsWithin(plot, outline) {
     const { x, y } = points.places[index(plot)], { toX, toY } = transform(plot), n = outline.length;
@@ -447,11 +459,26 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     return everything().filter(isWithin);
   }
 
-  function pick(rows, { byNumbers = false, toggled = false } = {}) {
+  function pick(rows, { byText = false, toggled = false } = {}) {
     const again = toggled && picked?.size === rows.length && rows.every((row) => picked.has(row));
-    picked = rows.length && !again ? new Set(rows) : null;
-    if (!byNumbers) numbers.value = "", byId("pick-status").textContent = "";
+    filters.clear();
+    showRows(again ? [] : rows, byText);
+  }
+
+  // Rows in any pressed part of a colouring, and so in every colouring with pressed parts.
+  function toggle(color, key, part) {
+    const parts = filters.get(color) ?? filters.set(color, new Map()).get(color);
+    if (!parts.delete(key)) parts.set(key, part);
+    if (!parts.size) filters.delete(color);
+    const unions = [...filters.values()].map((parts) => new Set([...parts.values()].flatMap(({ rows }) => rows)));
+    showRows(unions.length ? [...unions[0]].filter((row) => unions.every((rows) => rows.has(row))) : []);
+  }
+
+  function showRows(rows, byText = false) {
+    picked = rows.length || filters.size ? new Set(rows) : null;
+    if (!byText) finder.value = "", byId("pick-status").textContent = "";
     redraw();
+    showPressed();
     showPicked();
   }
 
@@ -459,7 +486,8 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     box.hidden = picked === null;
     if (picked === null) return;
     const n = points.rows.length, rows = [...picked];
-    box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows ${picked.size === 1 ? "is" : "are"} picked, on every map.`;
+    box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows ${picked.size === 1 ? "is" : "are"} picked${
+      filters.size ? `: ${[...filters].map(([color, parts]) => `${color.title} ${[...parts.values()].map(({ word }) => word).join(" or ")}`).join(", and ")}` : ", on every map"}.`;
     const near = (rows.length === 1 && points.near[rows[0]]) || [], others = peers(rows);
     byId("picked-near").hidden = !near.length;
     byId("picked-near").firstElementChild.textContent = near.length ? `The ${near.length} nearest rows in the table: ${near.map((i) => points.rows[i] + 1).join(", ")}.${shownNear(rows[0], near)}` : "";
@@ -506,16 +534,41 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     return `${color.levels[level]} (${Math.round((100 * n) / values.length)}%)`;
   }
 
-  // Picks rows by their numbers in the table, such as "3, 10-20", and reports numbers that are not shown.
-  function ask(text) {
+  // Picks rows by their numbers in the table, such as "3, 10-20", or by a value, such as "Dream" or "island: Dream".
+  function find(text) {
+    const byNumbers = /^[\d\s,–-]*$/.test(text), found = byNumbers ? rowsByNumber(text) : { rows: rowsByValue(text.trim().toLowerCase()) };
+    pick(found.rows, { byText: true });
+    byId("pick-status").textContent = !text.trim() ? "" : !found.rows.length ? "No shown row has this number or value."
+      : `${plain.format(found.rows.length)} row${found.rows.length === 1 ? "" : "s"} found.${found.n > found.rows.length ? " Not all of these rows are shown." : ""}`;
+  }
+  function rowsByNumber(text) {
     const ranges = text.split(",").map((part) => part.split(/[-–]/).map((number) => Number.parseInt(number, 10)));
     const within = (row) => ranges.some(([first, last = first]) => first <= row + 1 && row + 1 <= last);
-    const found = points.rows.flatMap((row, at) => (within(row) ? [at] : []));
-    const n = ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0);
-    pick(found, { byNumbers: true });
-    byId("pick-status").textContent = !text.trim() ? "" : !found.length ? "No shown row has such a number."
-      : found.length < n ? "Not all of these rows are shown." : "";
+    return { rows: everything().filter((at) => within(points.rows[at])), n: ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0) };
   }
+  // A text that is a part of a level, or the whole of a number or a date.
+  function rowsByValue(text) {
+    const own = about.colors.filter(({ column, name }) => column !== null && text.startsWith(`${name.toLowerCase()}:`));
+    const matches = (own.length ? own : about.colors.filter(({ column }) => column !== null)).map((color) => {
+      const wanted = own.length ? text.slice(color.name.length + 1).trim() : text, values = valuesOf(color, 0);
+      const fits = (value) => { const one = String(word(color, value)).toLowerCase(); return isNumber(color) && value !== null ? one === wanted || String(value) === wanted : one.includes(wanted); };
+      const levels = isNumber(color) ? null : new Set([null, ...color.levels.keys()].filter(fits));
+      return (row) => (levels ? levels.has(values[row]) : fits(values[row]));
+    });
+    return everything().filter((row) => matches.some((match) => match(row)));
+  }
+
+  // What the table of columns shows of a column on the maps.
+  const colouring = (name) => about.colors.find((color) => color.column !== null && color.name === name);
+  onMap = {
+    has: (name) => Boolean(colouring(name)),
+    drawParts: (list, name) => ready().then(() => drawParts(list, colouring(name))),
+    show(name) {
+      colours.value = about.colors.indexOf(colouring(name));
+      colours.dispatchEvent(new Event("change"));
+      byId("choices").scrollIntoView();
+    },
+  };
 
   const visible = new Set();
   const redraw = () => visible.forEach(draw);
@@ -536,7 +589,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     lasso.addEventListener("click", () => { lasso.ariaPressed = String(lasso.ariaPressed !== "true"); plots.forEach((plot) => plot.classList.toggle("lassoed", lasso.ariaPressed === "true")); });
     colours?.addEventListener("change", () => ready().then(() => { drawLegend(); redraw(); }));
     arrows?.addEventListener("change", redraw);
-    numbers.addEventListener("change", () => ready().then(() => ask(numbers.value)));
+    finder.addEventListener("change", () => ready().then(() => find(finder.value)));
     byId("picked-near").lastElementChild.addEventListener("click", () => pick([...picked].flatMap((row) => [row, ...points.near[row]])));
     byId("picked-clear").addEventListener("click", () => pick([]));
     byId("picked-save").addEventListener("click", () => result().then((numbers) => save("picked-rows.csv", "text/csv", [csv(coordinates(numbers, [...picked].sort((a, b) => a - b)))])));

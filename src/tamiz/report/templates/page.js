@@ -10,6 +10,9 @@ const formatNumber = (value) =>
 const moment = (seconds) => new Date(1000 * seconds).toISOString().replace(/T00:00:00\.000Z$/, "").replace("T", " ").replace(/(\.000)?Z$/, "");
 const day = (seconds) => moment(seconds).slice(0, 10);
 
+// What the table of columns asks of the maps, where there are maps.
+let onMap = null;
+
 // ---- compressed data of the page
 
 async function unpacked(id, type) {
