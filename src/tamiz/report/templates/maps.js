@@ -16,11 +16,12 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
 
   const ready = () => (waiting ??= result().then(({ maps, colors, quality }) => {
     points = {
-      rows: maps.find((map) => map.points)?.rows ?? [],
-      places: maps.map(({ points, rows }) => points && {
-        x: points.map(([x]) => x),
+      rows: maps.find((_, k) => about.maps[k])?.rows ?? [],
+      places: maps.map((map, k) => {
+        if (!about.maps[k]) return null;
         // A single coordinate is drawn against the row number, because points on a line would overlap.
-        y: points.map(([, y], i) => y ?? rows[i] + 1),
+        const [x, y = map.rows.map((row) => row + 1)] = map.places ?? map.axes.slice(0, 2).map((_, axis) => map.points.map((point) => point[axis]));
+        return { x, y, ends: [span(x), span(y)] };
       }),
       colors, trust: quality?.trust_per_point ?? [], stress: quality?.stress_per_point ?? [], near: quality?.nearest ?? [],
     };
@@ -29,7 +30,11 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
 
   const index = (plot) => Number(plot.dataset.map);
   const everything = () => points.rows.map((_, i) => i);
-  const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const span = (values) => {
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
+    return [low, high];
+  };
 
   // ---- colours
 
@@ -116,9 +121,9 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // ---- a map
 
   const fitted = (plot) => {
-    const { x, y } = points.places[index(plot)], [[left, right], [low, high]] = about.maps[index(plot)].extent;
+    const { ends } = points.places[index(plot)], [[left, right], [low, high]] = about.maps[index(plot)].extent;
     // The smallest zoom shows the rows that are far from the others too.
-    const [[first, last], [bottom, top]] = [span(x), span(y)];
+    const [[first, last], [bottom, top]] = ends;
     const far = Math.max(...[[left, right, first, last], [low, high, bottom, top]].map(([a, b, from, to]) => Math.max((a + b) / 2 - from, to - (a + b) / 2) * 2 / (b - a || 1)));
     const { clientWidth: width, clientHeight: height } = plot;
     let across = (width - 2 * MARGIN) / (right - left || 1), up = (height - 2 * MARGIN) / (high - low || 1);

@@ -42,7 +42,7 @@ if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   if (hasRanking) offer("save-ranking", "Save the ranking as CSV", async () => table("ranking.csv", ranked((await result()).ranking)));
   if (hasPoints) offer("save-coordinates", "Save the coordinates as CSV", async () => table("coordinates.csv", coordinates(await result())));
   offer("save", "Save all numbers as JSON", async () => {
-    save("tamiz-result.json", "application/json", [await unpacked("numbers", "application/json")]);
+    save("tamiz-result.json", "application/json", [byId("packed") ? JSON.stringify(await result()) : await unpacked("numbers", "application/json")]);
   });
   box.hidden = false;
 }
