@@ -80,6 +80,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         if any(one["drawn"] for one in maps)
         else None,
         "maps": maps,
+        "legend": _legend(first),
         "has_clusters": any(one["clusters"] for one in maps),
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
@@ -93,6 +94,16 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
             ],
         },
     }
+
+
+def _legend(color: ColorColumn | None) -> list[tuple[str, str]]:
+    """Return the class and the text of each level of the first colouring, which have their room before the page draws them."""
+    if color is None or color.kind != "categorical":
+        return []
+    drawn = _coloring(color, 0)
+    counts = Counter(-1 if code is None else drawn["group"][int(code)] for code in color.values)
+    names = [(-1, "none", drawn["missing_label"]), *((k, f"c{k}", name) for k, name in enumerate(drawn["groups"]))]
+    return [(css, f"{name} ({counts[k]:,})") for k, css, name in names if counts[k]]
 
 
 def _map_chart(reduced: MapRecord, index: int, color: ColorColumn | None) -> Chart | None:

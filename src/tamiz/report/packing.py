@@ -1,7 +1,7 @@
 """The lists of a value for every shown row as bytes: of many rows, text would be several times as large.
 
-A packed list is `{"packed": type, "at": offset, "n": length}` in the JSON of the page. Its bytes are the lowest bytes of all values,
-then the next ones, because such bytes are compressed best. With a `table` the values are positions in it; one beyond its end is
+A packed list is `{"packed": type, "at": offset, "n": length}` in the JSON of the page. Its bytes are the lowest bytes of all
+values, then the next ones: such bytes are compressed best. With a `table` the values are positions in it; one beyond its end is
 missing.
 """
 

@@ -77,18 +77,18 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // The parts of a colouring, each level or interval of numbers, with their rows.
   function partsOf(color) {
     const k = about.maps.findIndex((map) => map);
-    if (!isNumber(color)) return groupsOf(color, k).map(({ name, rows, paint }) => ({ rows, paint, word: name, text: `${name} (${plain.format(rows.length)})`, label: `Pick ${name}` }));
+    if (!isNumber(color)) return groupsOf(color, k).map(({ name, rows, paint }) => ({ rows, paint, word: name, text: `${name} (${counted(rows.length)})`, label: `Pick ${name}` }));
     const values = valuesOf(color, k), limits = ends(color, values), bars = Array.from({ length: N_BARS }, () => []), missing = [];
     values.forEach((value, i) => (value === null ? missing : bars[bin(value, limits, N_BARS)]).push(i));
     const most = Math.max(...bars.map((rows) => rows.length), 1), step = (limits[1] - limits[0]) / N_BARS;
     const shown = (value) => number(color, color.kind === "date" || color.years ? value : Number(value.toPrecision(3)));
     const parts = bars.map((rows, k) => {
       const word = `${shown(limits[0] + k * step)} to ${shown(limits[0] + (k + 1) * step)}`;
-      return { rows, paint: theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], tall: rows.length / most, word, text: "", label: `Pick ${plain.format(rows.length)} rows from ${word}` };
+      return { rows, paint: theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], tall: rows.length / most, word, text: "", label: `Pick ${counted(rows.length)} rows from ${word}` };
     });
     parts[0].before = shown(limits[0]);
     parts.at(-1).after = shown(limits[1]);
-    if (missing.length) parts.push({ rows: missing, paint: theme.missing, word: color.missing_label, text: `${color.missing_label} (${plain.format(missing.length)})`, label: `Pick ${color.missing_label}` });
+    if (missing.length) parts.push({ rows: missing, paint: theme.missing, word: color.missing_label, text: `${color.missing_label} (${counted(missing.length)})`, label: `Pick ${color.missing_label}` });
     return parts;
   }
 
@@ -370,7 +370,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     const color = chosenColour(), line = (color, value) => `${color.title}: ${word(color, value)}`;
     const first = color === null ? [] : [line(color, valuesOf(color, k)[row])];
     const others = about.colors.filter((color) => color.column !== null).map((color) => line(color, points.colors[color.column].values[row]));
-    return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first, ...others.filter((other) => other !== first[0]).slice(0, MAX_VALUES)];
+    return [`Row ${counted(points.rows[row] + 1)}`, ...first, ...others.filter((other) => other !== first[0]).slice(0, MAX_VALUES)];
   }
 
   function point(plot, row) {
@@ -491,7 +491,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     box.hidden = picked === null;
     if (picked === null) return;
     const n = points.rows.length, rows = [...picked];
-    box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows ${picked.size === 1 ? "is" : "are"} picked${
+    box.querySelector(".status").textContent = `${counted(picked.size)} of ${counted(n)} rows ${picked.size === 1 ? "is" : "are"} picked${
       filters.size ? `: ${[...filters].map(([color, parts]) => `${color.title} ${[...parts.values()].map(({ word }) => word).join(" or ")}`).join(", and ")}` : ", on every map"}.`;
     const near = (rows.length === 1 && points.near[rows[0]]) || [], others = peers(rows);
     byId("picked-near").hidden = !near.length;
@@ -521,7 +521,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // How many of the rows that are nearest in the table each open map shows among as many nearest ones, of the rows that were evaluated.
   function shownNear(row, near) {
     const known = everything().filter((i) => points.near[i] && i !== row);
-    const among = known.length + 1 < points.rows.length ? ` (Of ${(known.length + 1).toLocaleString("en")} evaluated rows.)` : "";
+    const among = known.length + 1 < points.rows.length ? ` (Of ${counted(known.length + 1)} evaluated rows.)` : "";
     return among + plots.filter((plot) => plot.closest("details")?.open ?? true).map((plot) => {
       const { x, y } = points.places[index(plot)], away = new Map(known.map((i) => [i, Math.hypot(x[i] - x[row], y[i] - y[row])]));
       const onMap = new Set(known.sort((i, j) => away.get(i) - away.get(j)).slice(0, near.length));
@@ -544,7 +544,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     const byNumbers = /^[\d\s,–-]*$/.test(text), found = byNumbers ? rowsByNumber(text) : { rows: rowsByValue(text.trim().toLowerCase()) };
     pick(found.rows, { byText: true });
     byId("pick-status").textContent = !text.trim() ? "" : !found.rows.length ? "No shown row has this number or value."
-      : `${plain.format(found.rows.length)} row${found.rows.length === 1 ? "" : "s"} found.${found.n > found.rows.length ? " Not all of these rows are shown." : ""}`;
+      : `${counted(found.rows.length)} row${found.rows.length === 1 ? "" : "s"} found.${found.n > found.rows.length ? " Not all of these rows are shown." : ""}`;
   }
   function rowsByNumber(text) {
     const ranges = text.split(",").map((part) => part.split(/[-–]/).map((number) => Number.parseInt(number, 10)));
@@ -580,11 +580,10 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
 
   if (about.maps.some((map) => map)) {
     readTheme();
-    byId("choices").hidden = false;
     const near = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
       if (!isIntersecting) return visible.delete(target);
       visible.add(target);
-      return ready().then(() => { draw(target); if (!legend.children.length) drawLegend(); });
+      return ready().then(() => { draw(target); if (!pressed.size) drawLegend(); });
     }), { rootMargin: "400px" });
     const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => { if (visible.has(target)) draw(target); }));
     plots.forEach((plot) => { addTools(plot); near.observe(plot); resized.observe(plot); });
@@ -599,6 +598,8 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     byId("picked-clear").addEventListener("click", () => pick([]));
     byId("picked-save").addEventListener("click", () => result().then((numbers) => save("picked-rows.csv", "text/csv", [csv(coordinates(numbers, [...picked].sort((a, b) => a - b)))])));
   }
+} else {
+  byId("choices")?.remove();
 }
 
 // The coordinates of the rows on every map, and the values of the colourings: one line per row.

@@ -3,6 +3,7 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const json = (id) => JSON.parse(byId(id).textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+const counted = (n) => n.toLocaleString("en");
 const formatNumber = (value) =>
   value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9) ? value.toExponential(3) : plain.format(value);
 
