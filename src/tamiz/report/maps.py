@@ -169,7 +169,7 @@ def _map_context(
         shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
         share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
-    one_scale = fitted_map.comparable_axes and points is not None and can_share_scale(points)
+    one_scale = fitted_map.comparable_axes and points is not None and marks.can_share_scale(points)
     near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
@@ -214,12 +214,6 @@ def _beyond_text(points: Sequence[Sequence[float]], extent: Sequence[tuple[float
         if n
         else ""
     )
-
-
-def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
-    """Return whether both axes can have one scale: with an aspect ratio above 4, the shorter one would be unreadable."""
-    spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
-    return min(spans) > 0 and max(spans) <= 4 * min(spans)
 
 
 def _single_point_note(fitted_map: MapRecord) -> str:
