@@ -47,7 +47,7 @@ def counts(page: Any, width: int) -> tuple[float, int, int]:
 
 @pytest.mark.parametrize(
     ("name", "width", "screens"),
-    [("wine", 1400, 6), ("wine", 390, 13), pytest.param("hostile", 390, 16, marks=pytest.mark.slow)],
+    [("wine", 1400, 4.5), ("wine", 390, 9), pytest.param("hostile", 390, 16, marks=pytest.mark.slow)],
 )
 def test_an_unfolded_page_is_a_few_screens(folded: Any, name: str, width: int, screens: float) -> None:
     tall, words, elements = counts(folded(name, width), width)
