@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def parts(chart: Chart, name: str = "a") -> ElementTree.Element:
+def parts(chart: Chart) -> ElementTree.Element:
     """Return a chart as a document."""
-    return ElementTree.fromstring(chart.svg(name))
+    return ElementTree.fromstring(chart.svg())
 
 
-def spectrum(label: str = "Eigenvalue") -> Chart:
-    return Chart(EigenvalueDisplay([3.0, 2.0, 1.0], reference=[1.5, 1.2, 1.1], value_label=label).plot, "Three values.")
+def spectrum(label: str = "Eigenvalue", name: str = "a") -> Chart:
+    return Chart(
+        name, EigenvalueDisplay([3.0, 2.0, 1.0], reference=[1.5, 1.2, 1.1], value_label=label).plot, "Three values."
+    )
 
 
 def test_a_chart_has_a_description_and_its_text_is_text() -> None:
@@ -39,24 +41,24 @@ def test_a_chart_has_a_description_and_its_text_is_text() -> None:
 
 
 def test_colours_are_those_of_the_page() -> None:
-    text = spectrum().svg("a")
+    text = spectrum().svg()
     assert "var(--chart)" in text
     assert re.findall(r"#[0-9a-f]{6}", text) == []
 
 
 def test_the_same_chart_gives_the_same_bytes_and_its_ids_are_its_own() -> None:
-    assert spectrum().svg("a") == spectrum().svg("a")
-    ids = [{part.get("id") for part in parts(spectrum(), name).iter() if part.get("id")} for name in ("a", "b")]
+    assert spectrum().svg() == spectrum().svg()
+    ids = [{part.get("id") for part in parts(spectrum(name=name)).iter() if part.get("id")} for name in ("a", "b")]
     assert ids[0]
     assert ids[0].isdisjoint(ids[1])
-    for reference in re.findall(r"url\(#(\w+)\)", spectrum().svg("a")):
+    for reference in re.findall(r"url\(#(\w+)\)", spectrum().svg()):
         assert reference in ids[0]
 
 
 def test_thousands_of_points_are_one_path_at_their_places() -> None:
     rng = np.random.default_rng(0)
     d, e = rng.uniform(1, 4, 1000), rng.uniform(1, 4, 1000)
-    svg = parts(Chart(ShepardDisplay(d, e, scale=1.0).plot, "Pairs."))
+    svg = parts(Chart("a", ShepardDisplay(d, e, scale=1.0).plot, "Pairs."))
     (path,) = [path for path in svg.iter("path") if path.get("d", "").count("h0") == 1000]
     assert len(list(svg.iter())) < 40
     places = np.array(re.findall(r"M([\d.]+) ([\d.]+)h0", path.get("d", "")), dtype=float)
@@ -71,7 +73,7 @@ def test_markers_of_other_shapes_are_drawn_at_their_places() -> None:
     def draw(axes: Axes) -> None:
         axes.plot([0, 1], [0, 1], "s", markersize=6)
 
-    path = next(path for path in parts(Chart(draw, "Squares.")).iter("path") if "z" in path.get("d", ""))
+    path = next(path for path in parts(Chart("a", draw, "Squares.")).iter("path") if "z" in path.get("d", ""))
     corners = np.array(re.findall(r"[ML] ([\d.]+) ([\d.]+)", path.get("d", "")), dtype=float)
     assert len(corners) in (8, 10)
     first, second = np.split(corners, 2)
@@ -85,7 +87,7 @@ def test_a_legend_of_many_lines_stands_below_the_chart() -> None:
 
     k = np.arange(1, 50)
     found = {f"map {j}": RankAgreement(k, k / 50, k / 50, np.full(49, j / 10), j / 10) for j in range(6)}
-    svg = parts(Chart(QualityDisplay(found).plot, "Curves."))
+    svg = parts(Chart("a", QualityDisplay(found).plot, "Curves."))
     heights = {text.text: float(text.get("y", 0)) for text in svg.iter("text")}
     names = [name for name in heights if name and name.startswith("map ")]
     assert len(names) == 6

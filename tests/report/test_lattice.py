@@ -96,7 +96,7 @@ def test_names_that_look_the_same_when_they_are_short_are_numbered() -> None:
 def test_names_of_markup_are_inert_in_the_chart(hostile: dict[str, Any]) -> None:
     shown = collect_lattice(subset_of(hostile["subset"]))
     assert shown is not None
-    ElementTree.fromstring(f"<page>{shown['chart'].svg('lattice')}</page>")
+    ElementTree.fromstring(f"<page>{shown['chart'].svg()}</page>")
 
 
 def test_every_set_is_in_the_table_the_best_first(wine: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ def counts(page: Any, width: int) -> tuple[float, int, int]:
 
 @pytest.mark.parametrize(
     ("name", "width", "screens"),
-    [("wine", 1400, 6), ("wine", 390, 13), pytest.param("hostile", 390, 16, marks=pytest.mark.slow)],
+    [("wine", 1400, 4.5), ("wine", 390, 9), pytest.param("hostile", 390, 16, marks=pytest.mark.slow)],
 )
 def test_an_unfolded_page_is_a_few_screens(folded: Any, name: str, width: int, screens: float) -> None:
     tall, words, elements = counts(folded(name, width), width)
@@ -95,13 +95,33 @@ def test_one_map_is_open_at_a_time(folded: Any) -> None:
     assert [one.get_attribute("open") is not None for one in (first, second)] == opened[::-1]
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_nothing_moves_when_the_page_is_drawn_and_its_maps_are_reached(folded: Any, width: int) -> None:
+    page = folded("wine", width)
+    page.add_init_script(
+        """window.shifts = []; new PerformanceObserver((list) => shifts.push(...list.getEntries().map((one) => one.value)))
+            .observe({ type: "layout-shift", buffered: true });"""
+    )
+    page.reload()
+    page.wait_for_timeout(300)
+    page.evaluate(
+        "document.querySelector('#maps details[open] .plot').scrollIntoView({ behavior: 'instant', block: 'center' })"
+    )
+    page.locator("#legend button[aria-pressed]").first.wait_for()
+    page.wait_for_timeout(300)
+    assert page.evaluate("shifts") == []
+    # The test would see a shift.
+    page.evaluate("document.querySelector('#maps details[open] .plot').style.marginTop = '90px'")
+    page.wait_for_function("() => shifts.length > 0", timeout=5000)
+
+
 def test_the_page_keeps_its_height_when_the_maps_are_drawn(folded: Any) -> None:
     page = folded("wine", 1400)
     page.locator("#maps details[open] summary").first.scroll_into_view_if_needed()
     page.locator("#maps canvas").first.wait_for()
-    page.locator("#legend button").first.wait_for()
+    page.locator("#legend button[aria-pressed]").first.wait_for()
     height = page.evaluate("() => document.documentElement.scrollHeight")
     page.add_init_script("window.IntersectionObserver = class { observe() {} }; window.requestIdleCallback = () => {};")
     page.reload()
-    assert page.locator("#maps canvas, #legend button").count() == 0
+    assert page.locator("#maps canvas, #legend button[aria-pressed]").count() == 0
     assert page.evaluate("() => document.documentElement.scrollHeight") == height

@@ -319,7 +319,7 @@ def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
 def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> None:
     wine["noise_experiment"]["panels"].pop()
     wine["noise_experiment"]["copied"] = None
-    assert [panel["id"] for panel in collected(wine)["noise_experiment"]["panels"]] == ["added-random"]
+    assert [panel["chart"].name for panel in collected(wine)["noise_experiment"]["panels"]] == ["added-random"]
 
 
 def test_either_half_is_shown_without_the_other(wine: dict[str, Any], bare: dict[str, Any]) -> None:
@@ -347,5 +347,5 @@ def test_the_summary_states_the_effect_on_models(wine: dict[str, Any], bare: dic
 
 def test_names_that_are_html_are_text_in_every_chart() -> None:
     for panel in collected(sample.hostile())["noise_experiment"]["panels"]:
-        page = ElementTree.fromstring(f"<page>{panel['chart'].svg(panel['id'])}</page>")
+        page = ElementTree.fromstring(f"<page>{panel['chart'].svg()}</page>")
         assert {part.tag for part in page.iter()} <= {"page", "svg", "path", "text", "clipPath", "rect"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -131,6 +132,49 @@ def test_of_very_many_columns_a_few_are_named_in_the_sentence_and_all_in_the_lis
     one = sample_model_effect.recommendation([*names, "last"], names)
     assert "probe 10 and 29 more (CFS). " in text_of(one)
     assert list(collected_with(one)["columns"]) == names
+
+
+def drawn(recommendation: dict[str, Any]) -> list[str]:
+    """The texts of the picture of a recommendation."""
+    svg = collected_with(recommendation)["picture"]["chart"].svg()
+    return [text.text or "" for text in ElementTree.fromstring(svg).iter("text")]
+
+
+def test_the_picture_has_the_scores_by_number_of_columns_with_the_recommended_one_all_columns_and_the_baseline() -> (
+    None
+):
+    texts = drawn(found())
+    assert {"CFS", "recommended: 2 columns", "all 6 columns", "without columns", "Number of columns"} <= set(texts)
+    assert "Weighted AUC of nearest neighbours" in texts
+    picture = collected_with(found())["picture"]
+    assert picture["chart"].described.endswith("; 0.930 with all 6 columns, 0.500 without columns.")
+    assert f"{picture['kept']} {picture['note'][:-1]}" in text_of(found())
+    withheld = to_json(withhold_recommendation(from_json(RecommendationRecord, found()), "By chance."))
+    assert "recommended: 2 columns" not in drawn(withheld)
+
+
+def test_a_date_is_one_column_of_the_picture_and_the_recommended_set_is_that_of_its_size() -> None:
+    one, wine = found(), sample.wine()
+    names = [column["name"] for column in wine["table"]["columns"]][:3]
+    for column in wine["table"]["columns"][:2]:
+        column["date"] = "day"
+    score = one["score"]
+    sets = [
+        {"columns": names[:n], "score": score | {"mean": mean}, "change": score} for n, mean in ((1, 0.6), (2, 0.9))
+    ]
+    sets.append({"columns": names, "score": score | {"mean": 0.8}, "change": score})
+    one |= {"columns": names[:1], "paths": [{"id": "cfs", "sets": sets}]}
+    one["candidates"][1] |= {"columns": names[:1]}
+    shown = collected(wine | {"recommendation": one, "warnings": []})["picture"]
+    display = shown["chart"].draw.__self__
+    assert display.recommended == ("CFS", 1)
+    assert [tuple(sets[:2]) for sets in display.paths["CFS"]] == [(1, 0.6), (2, 0.8)]
+
+
+def test_without_paths_of_several_sets_there_is_no_picture() -> None:
+    one = found(paths=[{"id": "cfs", "sets": found()["paths"][0]["sets"][-1:]}])
+    assert collected_with(one)["picture"] is None
+    assert "In nested cross-validation of 178 rows, the weighted" in render(sample.wine() | {"recommendation": one})
 
 
 def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_the_recommended_one_marked() -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import operator
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,7 +20,7 @@ from tamiz.exceptions import DataError
 from tamiz.report import Result
 
 from . import sample
-from .reading import record_of, result_of, summary
+from .reading import record_of, render, result_of, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -301,3 +302,20 @@ def test_a_section_that_cannot_be_rendered_is_an_error_that_names_it(wine: dict[
     ):
         result.to_html(tmp_path / "a.html")
     assert not (tmp_path / "a.html").exists()
+
+
+def test_a_figure_of_the_report_is_drawn_by_its_name_and_others_are_refused(wine: dict[str, Any]) -> None:
+    result, page = result_of(wine), render(wine)
+    names = set(re.findall(r'class="drawing" id="([\w-]+)"', page)) | set(
+        re.findall(r'class="plot" id="([\w-]+)"', page)
+    )
+    assert len(names) > 8
+    for name in names:
+        assert result.figure(name).axes
+    points, labels = wine["maps"][0]["points"], [one["name"] for one in wine["table"]["classes"]]
+    figure = result.figure("map-1-points")
+    drawn = np.concatenate([marks.get_offsets() for marks in figure.axes[0].collections])
+    assert sorted(drawn.tolist()) == sorted(points)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == sorted(labels)
+    with pytest.raises(DataError, match=r"no figure 'none'; it has .*map-1-points"):
+        result.figure("none")

@@ -12,7 +12,7 @@ from tamiz.display.arrows import biplot_arrows
 from tamiz.report import marks
 from tamiz.report.columns import ranking_notes
 from tamiz.report.graph import collect_graph
-from tamiz.report.maps import can_share_scale, collect_maps
+from tamiz.report.maps import collect_maps
 from tamiz.report.quality import _shapes, collect_quality
 from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table, values_text
@@ -424,7 +424,7 @@ def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict
     pca, eigenmap = collected(collect_maps, wine)["maps"]
     assert pca["drawn"]["one_scale"]
     assert "Both axes have the same scale." in pca["near"]
-    assert can_share_scale(wine["maps"][1]["points"])
+    assert marks.can_share_scale(wine["maps"][1]["points"])
     assert not eigenmap["drawn"]["one_scale"]
     assert "One unit" not in eigenmap["near"]
 
@@ -523,9 +523,9 @@ def test_wide_bins_cover_their_range(wine: dict[str, Any]) -> None:
 
 
 def test_axes_of_like_length_share_one_scale() -> None:
-    assert can_share_scale([[0, 0], [3, 1]])
-    assert not can_share_scale([[0, 0], [5, 1]])
-    assert not can_share_scale([[0, 0], [5, 0]])
+    assert marks.can_share_scale([[0, 0], [3, 1]])
+    assert not marks.can_share_scale([[0, 0], [5, 1]])
+    assert not marks.can_share_scale([[0, 0], [5, 0]])
 
 
 def palette(scheme: str, letter: str, n: int) -> list[str]:

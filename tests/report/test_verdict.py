@@ -149,6 +149,25 @@ def test_numbers_are_shades_of_equal_numbers_of_rows() -> None:
     assert counts == {f"s{k}": 10 for k in range(6)}
 
 
+def test_a_map_of_one_coordinate_is_a_readable_histogram_of_dots(wine: dict[str, Any]) -> None:
+    k = next(k for k, one in enumerate(wine["maps"]) if one["label"] == shown(wine)["map"]["label"])
+    xs = [x for x, _ in wine["maps"][k]["points"]]
+    wine["maps"][k] |= {"axes": wine["maps"][k]["axes"][:1], "points": [[x] for x in xs], "comparable_axes": True}
+    places = [tuple(map(int, place)) for place in re.findall(r"M(\d+) (\d+)h0", shown(wine)["map"]["picture"])]
+    assert len(places) == len(xs)
+    across, down = zip(*places, strict=True)
+    # Of 1,000 by 600 pixels.
+    assert max(across) - min(across) > 950
+    assert max(down) - min(down) > 550
+    # A row is at its coordinate, and a stack is as high as it has rows.
+    scale = (max(across) - min(across)) / (max(xs) - min(xs))
+    assert sorted(across) == pytest.approx([min(across) + scale * (x - min(xs)) for x in sorted(xs)], abs=1)
+    stacks = [int(59 * (x - min(xs)) / (max(xs) - min(xs))) for x in xs]
+    tallest = max(map(stacks.count, stacks))
+    assert len(set(down)) == tallest
+    assert down.count(max(down)) == len(set(stacks))
+
+
 def test_a_large_map_is_thinned() -> None:
     points = [(float(k), float(k % 7)) for k in range(10_001)]
     assert marks.point_picture(points, None, 0, one_scale=False).count("h0") <= 2_000

@@ -5,15 +5,16 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    embedding     embedding:EmbeddingDisplay       display  Embedding
-    eigenvalues   eigenvalues:EigenvalueDisplay    display  Eigenvalues
-    images        images:ImageDisplay              display  Images
-    stress        stress:StressDisplay             display  Stress
-    point_stress  stress:PointStressDisplay        display  Stress of points
-    shepard       quality:ShepardDisplay           display  Shepard diagram
-    quality       quality:QualityDisplay           display  Curves of preserved neighbours
-    ranking       column_selection:RankingDisplay  display  Ranking
-    search        column_selection:SearchDisplay   display  Search
+    embedding       embedding:EmbeddingDisplay              display  Embedding
+    eigenvalues     eigenvalues:EigenvalueDisplay           display  Eigenvalues
+    images          images:ImageDisplay                     display  Images
+    stress          stress:StressDisplay                    display  Stress
+    point_stress    stress:PointStressDisplay               display  Stress of points
+    shepard         quality:ShepardDisplay                  display  Shepard diagram
+    quality         quality:QualityDisplay                  display  Curves of preserved neighbours
+    ranking         column_selection:RankingDisplay         display  Ranking
+    search          column_selection:SearchDisplay          display  Search
+    recommendation  column_selection:RecommendationDisplay  display  Recommended columns
     """,
 )
 

@@ -1,5 +1,6 @@
 from tamiz.runtime.registry import Registry
 from tamiz.display.column_selection import RankingDisplay as RankingDisplay
+from tamiz.display.column_selection import RecommendationDisplay as RecommendationDisplay
 from tamiz.display.column_selection import SearchDisplay as SearchDisplay
 from tamiz.display.eigenvalues import EigenvalueDisplay as EigenvalueDisplay
 from tamiz.display.embedding import EmbeddingDisplay as EmbeddingDisplay

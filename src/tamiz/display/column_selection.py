@@ -1,8 +1,8 @@
-"""Plots of rankings and of subset searches."""
+"""Plots of rankings, of subset searches, and of recommended columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _INCHES_PER_NAME = 0.2
 # More points are drawn smaller and rasterized, so that vector files stay small.
 _MAX_VECTOR_POINTS = 2000
+# More paths of sets would overlap.
+_MAX_PATHS = 3
 
 
 class RankingDisplay:
@@ -276,6 +278,176 @@ class SearchDisplay:
         figures.add_legend(panel, loc="lower right")
         self.ax_, self.figure_ = panel, panel.figure
         return self
+
+
+class RecommendationDisplay:
+    """Held-out score by number of columns: a line for each compared path of sets, and a ring around the recommended set.
+
+    Parameters
+    ----------
+    paths : dict of str to array-like of shape (n_sets, 4)
+        By name of a path: the number of columns of each set, its score, and both ends of the interval of this score.
+    recommended : tuple of str and int, default=None
+        The name of the path and the number of columns of the recommended set; None marks no set.
+    all_columns : tuple of int and float, default=None
+        The number of all columns and their score, drawn as a line.
+    baseline : float, default=None
+        The score without columns, drawn as a dashed line.
+    score_label : str, default="Score"
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        The path of the recommended set, then those with the best scores, a single set last; at most three.
+    recommended_ : matplotlib Line2D or None
+        The ring.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tamiz.assessment import recommend_columns
+    >>> from tamiz.display import RecommendationDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
+    >>> display = RecommendationDisplay.from_recommendation(found)
+    >>> [line.get_label() for line in display.lines_]
+    ['Wrapper', 'MRMR', 'Importance']
+    >>> display.recommended_.get_xydata().round(3)
+    array([[4.   , 0.993]])
+    """
+
+    def __init__(
+        self,
+        paths: Mapping[str, ArrayLike],
+        *,
+        recommended: tuple[str, int] | None = None,
+        all_columns: tuple[int, float] | None = None,
+        baseline: float | None = None,
+        score_label: str = "Score",
+    ) -> None:
+        self.paths = paths
+        self.recommended = recommended
+        self.all_columns = all_columns
+        self.baseline = baseline
+        self.score_label = score_label
+
+    @classmethod
+    def from_recommendation(cls, recommendation: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the scores of the compared sets, by the model and the score that decide.
+
+        Parameters
+        ----------
+        recommendation : Recommendation
+            What `tamiz.assessment.recommend_columns` returned.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+
+        Returns
+        -------
+        RecommendationDisplay
+        """
+        found, scoring = recommendation, recommendation.scorings[0]
+        labels = {name: one.label for name, one in found.candidates.items()}
+        every = found.candidates["all_columns"]
+        path = found.paths.get(found.recommended)
+        display = cls(
+            {
+                labels[name]: [
+                    (len(columns), score.mean, *score.interval)
+                    for columns, score in zip(one.columns, one.scores, strict=True)
+                ]
+                for name, one in found.paths.items()
+            },
+            recommended=None if path is None else (labels[found.recommended], len(found.columns)),
+            all_columns=(len(every.columns), every.scores[found.deciding_model, scoring].mean),
+            baseline=found.baseline[scoring].mean,
+            score_label=f"{scoring} of {found.models[found.deciding_model]}",
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+
+        Returns
+        -------
+        RecommendationDisplay
+        """
+        paths = {name: np.asarray(sets, dtype=np.float64) for name, sets in self.paths.items()}
+        if not paths or any(sets.ndim != 2 or sets.shape[1] != 4 or not len(sets) for sets in paths.values()):
+            raise DataError("A path must have at least one set, each with its number of columns, score, low and high.")
+        first, n_kept = self.recommended or (None, 0)
+        if first is not None and n_kept not in paths.get(first, np.empty((0, 1)))[:, 0]:
+            raise DataError(f"No path {first!r} has a set of {n_kept} columns to recommend.")
+        order = sorted(paths, key=lambda name: (name != first, len(paths[name]) == 1, -paths[name][:, 1].max()))[
+            :_MAX_PATHS
+        ]
+        panel = figures.get_panel(ax)
+        self.lines_, self.recommended_ = [], None
+        for k, name in enumerate(order):
+            sizes, scores, low, high = paths[name].T
+            color = figures.CLASS_COLORS[k]
+            if k == 0:
+                panel.fill_between(sizes, low, high, color=color, alpha=0.15, linewidth=0.0)
+            style: dict[str, Any] = {"marker": figures.SHAPES[k], "markersize": 4, "linewidth": 1.8 if k == 0 else 1.2}
+            # The most important line is on top.
+            self.lines_ += panel.plot(sizes, scores, color=color, label=escape_text(name), zorder=3 - 0.1 * k, **style)
+        references: list[tuple[float, str, dict[str, Any]]] = []
+        if self.baseline is not None:
+            references.append((self.baseline, "without columns", figures.REFERENCE_LINE))
+        if self.all_columns is not None:
+            n_all, score = self.all_columns
+            references.append((score, f"all {n_all:,} columns", figures.REFERENCE_LINE | {"linestyle": "-"}))
+        for value, text, line in references:
+            panel.axhline(value, zorder=1, **line)
+            _write_beside(panel, (1.0, value), text, (-2, 3), transform=panel.get_yaxis_transform())
+        if first is not None:
+            sets = paths[first]
+            n, score = sets[sets[:, 0] == n_kept][0, :2].tolist()
+            (self.recommended_,) = panel.plot(
+                n, score, "o", markersize=13, markerfacecolor="none", markeredgecolor=figures.INK, label="_", zorder=4
+            )
+            # The text is beside the ring where there is more room.
+            is_left = n <= max(sets[:, 0].max() for sets in paths.values()) / 2
+            text = f"recommended: {n:,.0f} column{'' if n == 1 else 's'}"
+            _write_beside(panel, (n, score), text, (9 if is_left else -9, -15), side="left" if is_left else "right")
+        panel.set(xlabel="Number of columns", ylabel=escape_text(self.score_label))
+        # Room for the text above the line of all columns.
+        low, high = panel.get_ylim()
+        panel.set_ylim(low, high + 0.08 * (high - low))
+        figures.use_integer_ticks(panel.xaxis)
+        # Above the text of the baseline.
+        figures.add_legend(panel, loc="lower right", bbox_to_anchor=(1.0, 0.12))
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
+
+
+def _write_beside(
+    panel: Axes,
+    place: tuple[float, float],
+    text: str,
+    offset: tuple[int, int],
+    *,
+    side: str = "right",
+    transform: Any = "data",
+) -> None:
+    """Write text beside a place, at an offset in points."""
+    panel.annotate(
+        text,
+        place,
+        xytext=offset,
+        xycoords=transform,
+        textcoords="offset points",
+        ha=side,
+        color=figures.INK,
+        fontsize="small",
+    )
 
 
 def _score_label(relevance: Any) -> str:

@@ -158,6 +158,7 @@ def _permutation_null(assessment: AssessmentRecord) -> dict[str, Any] | None:
         "note": f"Permutation test: the same search on targets {null.shuffling}; "
         f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {meaning}.",
         "chart": Chart(
+            "chance",
             partial(figures.draw_null_histogram, np.asarray(null.merits), null.observed, label, null.p_value),
             "Bars: the best merits of searches on shuffled targets (permutation null distribution); line: the observed merit.",
         ),

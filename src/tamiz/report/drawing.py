@@ -50,6 +50,8 @@ class Chart:
 
     Attributes
     ----------
+    name : str
+        Its name on the page, and the id of its element.
     draw : callable
         Draws on axes, such as the `plot` of a display.
     described : str
@@ -58,28 +60,35 @@ class Chart:
         Its size in pixels on a narrow screen; on a wide one it is larger.
     """
 
+    name: str
     draw: Callable[[Axes], object]
     described: str
     width: int = 358
     height: int = 240
 
-    def figure(self) -> Figure:
+    @property
+    def widest(self) -> int:
+        """The width in pixels on a wide screen."""
+        return round(_GROWTH * self.width)
+
+    def figure(self, background: str = "none") -> Figure:
         """Return the chart as a figure."""
-        size = (self.width / 96, self.height / 96)
-        figure = Figure(figsize=size, layout="constrained", facecolor="none")
-        axes = figure.add_subplot(facecolor="none")
-        figures.style_panel(axes)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(length=0)
-        self.draw(axes)
-        _place_texts(figure, axes)
+        with style.context(["default", _STYLE]):
+            size = (self.width / 96, self.height / 96)
+            figure = Figure(figsize=size, dpi=2 * 96, layout="constrained", facecolor=background)
+            axes = figure.add_subplot(facecolor="none")
+            figures.style_panel(axes)
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.tick_params(length=0)
+            self.draw(axes)
+            _place_texts(figure, axes)
         return figure
 
-    def svg(self, name: str) -> Markup:
-        """Return the chart as an SVG element; `name` makes its ids unique on a page."""
+    def svg(self) -> Markup:
+        """Return the chart as an SVG element."""
         written = StringIO()
         with (
-            style.context(["default", _STYLE, {"svg.hashsalt": name}]),
+            style.context(["default", _STYLE, {"svg.hashsalt": self.name}]),
             warnings.catch_warnings(),
         ):
             # The browser has the letters that matplotlib's font lacks.
@@ -91,7 +100,6 @@ class Chart:
         drawing = _Elements(root)
         body = "".join(_write(kind, attributes, text) for kind, attributes, text in drawing.compact())
         view = {"viewBox": root.attrib["viewBox"], "class": "chart", "role": "img", "aria-label": self.described}
-        view["style"] = f"max-width: {_GROWTH * self.width:.0f}px"
         return Markup(_write("svg", view, body + drawing.clips(), escaped=True))
 
 
@@ -103,7 +111,8 @@ def _place_texts(figure: Figure, axes: Axes) -> None:
     legend = axes.get_legend()
     if legend is None or len(legend.get_texts()) <= _MAX_INSIDE:
         return
-    handles, names = axes.get_legend_handles_labels()
+    handles = list(filter(None, legend.legend_handles))
+    names = [text.get_text() for text in legend.get_texts()]
     legend.remove()
     n_columns = 2 if max(map(len, names)) <= _WIDEST_NAME else 1
     figure.set_figheight(figure.get_figheight() + 0.18 * math.ceil(len(names) / n_columns))

@@ -114,4 +114,4 @@ def _histogram(neighbours: NeighborCounts) -> dict[str, Any]:
         draw_bars(axes, [bins.start - 0.5 + bins.width * k for k in range(len(bins.rows))], bins.rows, bins.width)
         axes.set(xlabel="Neighbours of a row", ylabel="Rows")
 
-    return {"chart": Chart(draw, "Bars: how many rows have how many neighbours."), "title": title}
+    return {"chart": Chart("neighbours", draw, "Bars: how many rows have how many neighbours."), "title": title}

@@ -12,12 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tamiz.report import registry, text
+from tamiz.report.drawing import Chart
+from tamiz.report.packing import pack_rows
 from tamiz.report.recommendation import initial_selection
 from tamiz.report.records.codec import to_json
 from tamiz.report.verdict import collect_verdict
 
 # Assets of the page itself, before and after those of its sections.
-_PAGE_ASSETS = ("page", "verdict", "tables", "takeaway")
+_PAGE_ASSETS = ("page", "figures", "verdict", "tables", "takeaway")
 _LAST_ASSETS = ("state",)
 # The sections that are open, in their order; one that is there in place of another is folded where there is the other.
 _OPEN_SECTIONS = ("columns", "recommendation", "subset", "redundancy", "maps", "reproduction")
@@ -45,6 +47,8 @@ def render(result: StudyRecord) -> str:
     }
     main = [found[name] for name in _OPEN_SECTIONS if name in found and _IN_PLACE_OF.get(name) not in found]
     style, script = _concatenate_assets("css"), _script()
+    data = to_json(result)
+    packed = pack_rows(data)
     return (
         make_environment()
         .get_template("page.html")
@@ -56,10 +60,24 @@ def render(result: StudyRecord) -> str:
             style=Markup(style),  # our own files, without user input
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            numbers=_compress(text.script_json(to_json(result))),
+            numbers=_compress(text.script_json(data)),
+            packed=_compress(packed) if packed else "",
             chosen=_column_choice(result),
         )
     )
+
+
+def collect_charts(result: StudyRecord) -> dict[str, Chart]:
+    """Return the charts of the sections, and the maps as charts, by their names on the page."""
+    found: dict[str, Chart] = {}
+    waiting = [_collect_section(entry, result) for entry in registry.of_kind("section")]
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, Chart):
+            found[one.name] = one
+        elif isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+    return found
 
 
 def render_verdict(result: StudyRecord) -> str:
@@ -138,8 +156,9 @@ def _column_choice(result: StudyRecord) -> dict[str, Sequence[str]]:
     }
 
 
-def _compress(table: str) -> str:
-    """Return text as base64 of gzip, without a timestamp, for reproducible bytes."""
+def _compress(table: str | bytes) -> str:
+    """Return text or bytes as base64 of gzip, without a timestamp, for reproducible bytes."""
     # Level 9 takes 1.4 times as long for 0.2 % less.
-    packed = gzip.compress(table.encode("utf-8", errors="replace"), compresslevel=6, mtime=0)
+    content = table if isinstance(table, bytes) else table.encode("utf-8", errors="replace")
+    packed = gzip.compress(content, compresslevel=6, mtime=0)
     return base64.b64encode(packed).decode("ascii")

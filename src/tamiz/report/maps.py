@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.display.arrows import biplot_arrows
 from tamiz.display.eigenvalues import EigenvalueDisplay
+from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.report import marks
 from tamiz.report.drawing import Chart
 from tamiz.report.map_trust import chance_rows_text, most_trusted_map, trust_text
@@ -54,6 +55,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     maps = [
         _map_context(reduced, index, result.table.columns, first, result.map_columns)
         | {
+            "chart": _map_chart(reduced, index, first),
             "trust": trust_text(result.quality, index),
             "chance_rows": chance_rows_text(result.quality, index),
             "open": index == best,
@@ -67,6 +69,7 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
         if any(one["drawn"] for one in maps)
         else None,
         "maps": maps,
+        "legend": _legend(first),
         "has_arrows": any(one["arrows"] for one in maps),
         "about": {
             "maps": [one["drawn"] for one in maps],
@@ -81,6 +84,34 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
+def _legend(color: ColorColumn | None) -> list[tuple[str, str]]:
+    """Return the class and the text of each level of the first colouring, which have their room before the page draws them."""
+    if color is None or color.kind != "categorical":
+        return []
+    drawn = _coloring(color, 0)
+    counts = Counter(-1 if code is None else drawn["group"][int(code)] for code in color.values)
+    names = [(-1, "none", drawn["missing_label"]), *((k, f"c{k}", name) for k, name in enumerate(drawn["groups"]))]
+    return [(css, f"{name} ({counts[k]:,})") for k, css, name in names if counts[k]]
+
+
+def _map_chart(reduced: MapRecord, index: int, color: ColorColumn | None) -> Chart | None:
+    """Return a map in the colours of a column as a chart; the page draws it on a canvas."""
+    if reduced.points is None:
+        return None
+    values: list[Any] | None = None
+    if color is not None and color.kind == "categorical":
+        values = [None if code is None else color.levels[int(code)] for code in color.values]
+    elif color is not None:
+        values = [math.nan if value is None else value for value in color.values]
+    display = EmbeddingDisplay(
+        reduced.points,
+        color=values,
+        color_label=None if color is None else color.name,
+        names=[shorten(axis, 40) for axis in reduced.axes[:2]],
+    )
+    return Chart(f"{_key(index)}-points", display.plot, f"The rows as points by {reduced.label}.", 480, 320)
+
+
 def _map_context(
     fitted_map: MapRecord,
     index: int,
@@ -88,7 +119,7 @@ def _map_context(
     color: ColorColumn | None,
     map_columns: Sequence[str] | None,
 ) -> dict[str, Any]:
-    head = {"key": f"map-{index + 1}", "label": fitted_map.label, "notes": fitted_map.notes}
+    head = {"key": _key(index), "label": fitted_map.label, "notes": fitted_map.notes}
     if single_point := _single_point_note(fitted_map):
         nothing = dict.fromkeys(("near", "arrows", "drawn", "picture", "spectrum", "axes", "clusters", "left_out"))
         return {**head, **nothing, "lead": single_point, "galleries": ()}
@@ -103,7 +134,7 @@ def _map_context(
         shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
         share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
-    one_scale = fitted_map.comparable_axes and points is not None and can_share_scale(points)
+    one_scale = fitted_map.comparable_axes and points is not None and marks.can_share_scale(points)
     near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
@@ -128,7 +159,7 @@ def _map_context(
             "clusters": cluster_centers(fitted_map),
         },
         "picture": None if points is None else marks.map_picture(points, color, one_scale=one_scale),
-        "spectrum": _spectrum(spectrum),
+        "spectrum": _spectrum(spectrum, f"{_key(index)}-spectrum"),
         "axes": None if any_axes else collect_axes(fitted_map),
         "clusters": None if any_axes else collect_clusters(fitted_map.clusters, map_columns),
         "galleries": fitted_map.galleries,
@@ -146,12 +177,6 @@ def _beyond_text(points: Sequence[Sequence[float]], extent: Sequence[tuple[float
         if n
         else ""
     )
-
-
-def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
-    """Return whether both axes can have one scale: with an aspect ratio above 4, the shorter one would be unreadable."""
-    spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
-    return min(spans) > 0 and max(spans) <= 4 * min(spans)
 
 
 def _single_point_note(fitted_map: MapRecord) -> str:
@@ -231,7 +256,11 @@ def _total_name(spectrum: Spectrum) -> str:
     return shorten(spectrum.label, 60).removeprefix("Share of ")
 
 
-def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
+def _key(index: int) -> str:
+    return f"map-{index + 1}"
+
+
+def _spectrum(spectrum: Spectrum, key: str) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
     if not spectrum.values:
         return None
@@ -254,7 +283,7 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any] | None:
         value_label=shorten(spectrum.label, 40),
         number_label=number,
     )
-    return {"title": title, "note": " ".join(filter(None, notes)), "chart": Chart(display.plot, described)}
+    return {"title": title, "note": " ".join(filter(None, notes)), "chart": Chart(key, display.plot, described)}
 
 
 def _components_for_80_percent(spectrum: Spectrum) -> str:
@@ -310,6 +339,7 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     """Return one colouring of the points: by numbers, or by levels with the rarest ones merged."""
     name = column.name
     labels = {
+        "name": name,
         "option": f"{shorten(name, 60)}{_role_text(column)}",
         "title": shorten(name, 40),
         "kind": column.kind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ _N_SHADES = 6
 _WIDE, _TALL = 120, 24
 # The width, height and margin of the picture of a map, and its largest number of points.
 _WIDTH, _HEIGHT, _MARGIN, _MAX_POINTS = 1000, 600, 14, 2_000
+# Stacks of the points of a single coordinate.
+_STACKS = 60
 # The share of the points at each end of an axis that may be beyond it, farther from the others than half of their width.
 _FAR_SHARE, _FAR = 0.005, 0.5
 
@@ -145,6 +148,24 @@ def map_extent(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
             low, high = max(low, inner[0] - room), min(high, inner[1] + room)
         ends.append((low, high))
     return ends
+
+
+def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
+    """Return whether both axes can have one scale: with an aspect ratio above 4, the shorter one would be unreadable."""
+    spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
+    return min(spans) > 0 and max(spans) <= 4 * min(spans)
+
+
+def stack_points(values: Sequence[float], color: ColorColumn | None) -> list[tuple[float, float]]:
+    """Return points above a single coordinate, stacked as in a histogram, those of one colour together."""
+    low, width = min(values), (max(values) - min(values)) or 1.0
+    codes = [0.0] * len(values) if color is None else [-1.0 if code is None else code for code in color.values]
+    heights, found = Counter[int](), [(value, 0.0) for value in values]
+    for row in sorted(range(len(values)), key=lambda row: codes[row]):
+        place = int((_STACKS - 1) * (values[row] - low) / width)
+        found[row] = (values[row], float(heights[place]))
+        heights[place] += 1
+    return found
 
 
 def point_picture(

@@ -205,7 +205,6 @@ def _noise_experiment(experiment: NoiseExperimentRecord) -> dict[str, Any]:
         else "",
         "panels": [
             {
-                "id": f"added-{panel.added}",
                 "title": added_columns_cost(panel, experiment),
                 "why": _theory_text(panel, experiment),
                 "reselection": reselection_text(panel, experiment),
@@ -300,7 +299,7 @@ def added_columns_chart(panel: NoisePanel, experiment: NoiseExperimentRecord, y_
             axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
     described = f"Scores as columns are added, one line per model. {added_columns_cost(panel, experiment)}."
-    return Chart(draw, described, height=260)
+    return Chart(f"added-{panel.added}", draw, described, height=260)
 
 
 def separate_labels(positions: Sequence[float], min_distance: float) -> list[float]:

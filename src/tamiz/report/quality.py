@@ -194,7 +194,7 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
         if values
     }
     described = "The neighbours that each map preserves beyond chance, by the size of the neighbourhood."
-    return {"title": title, "chart": Chart(QualityDisplay(found).plot, described, height=280)}
+    return {"title": title, "chart": Chart("agreement", QualityDisplay(found).plot, described, height=280)}
 
 
 def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index: int) -> str:
@@ -208,9 +208,9 @@ def _shepard_charts(pairs: ShepardPairsRecord | None, names: Sequence[str]) -> l
         return []
     return [
         {
-            "key": f"pairs-{k + 1}",
             "label": name,
             "chart": Chart(
+                f"pairs-{k + 1}",
                 ShepardDisplay(pairs.in_table, on_map, scale=1.0).plot,
                 f"Pairs of rows by their distances in the table and on the map of {name}.",
             ),

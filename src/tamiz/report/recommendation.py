@@ -67,8 +67,10 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
     if found is None:
         return None
     warnings = result.warnings
+    score_format = score_format_for(found.scores[0].id)
     return {
         "lead": recommendation_text(found, result.table),
+        "picture": _picture(found, result.table, score_format),
         "cost": recommendation_cost(found),
         "columns": found.columns if found.recommended != _ALL_COLUMNS and found.chosen else [],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
@@ -97,30 +99,83 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
 
 def recommendation_text(recommendation: RecommendationRecord, table: TableRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
-    name, score = recommendation.recommended, recommendation.scores[0]
-    score_format = score_format_for(score.id)
-    n_sets = sum(len(path.sets) for path in recommendation.paths)
-    among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
-    whole = recommendation.all_columns
-    every = deciding_score(recommendation, whole)
-    low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
-    beside = "" if name == _ALL_COLUMNS else f"with all columns {score_format.format_score(every.mean)}, and "
-    measured = (
-        f"in nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')}{among}, the {score_format.name} of "
-        f"{_deciding_name(recommendation)} is {score_format.format_score(recommendation.score.mean)} ({low} to {high}), {beside}"
-        f"without columns {score_format.format_score(score.baseline.mean)}"
+    score_format = score_format_for(recommendation.scores[0].id)
+    every = deciding_score(recommendation, recommendation.all_columns)
+    is_all = recommendation.recommended == _ALL_COLUMNS
+    beside = "" if is_all else f"with all columns {score_format.format_score(every.mean)}, and "
+    return (
+        f"{_kept_text(recommendation, table)} {_measured_text(recommendation, score_format)}, {beside}without columns "
+        f"{score_format.format_score(recommendation.scores[0].baseline.mean)}."
     )
-    chosen = recommendation.chosen
+
+
+def _kept_text(recommendation: RecommendationRecord, table: TableRecord) -> str:
+    """Return which columns to keep."""
+    chosen, whole = recommendation.chosen, recommendation.all_columns
     if chosen is None:
-        return f"No columns are recommended, because the selection may be chance. {recommendation.chance} {capitalize(measured)}."
+        return f"No columns are recommended, because the selection may be chance. {recommendation.chance}"
     # A date counts as one column, whatever its parts.
     columns = count_with_noun(table.count_own(whole.columns), "column")
-    if name == _ALL_COLUMNS:
-        return f"Keep all {columns}: {_keep_all_reason(recommendation)}. {capitalize(measured)}."
+    if chosen is whole:
+        return f"Keep all {columns}: {_keep_all_reason(recommendation)}."
     kept = f"{table.count_own(chosen.columns):,} of {columns}"
     named = join_column_names(chosen.columns, limit=_MAX_NAMED)
     how = f"{label_in_sentence(chosen.label)}{', as requested' * recommendation.requested}"
-    return f"Keep {kept}: {named} ({how}). {capitalize(measured)}."
+    return f"Keep {kept}: {named} ({how})."
+
+
+def _measured_text(recommendation: RecommendationRecord, score_format: ScoreFormat) -> str:
+    """Return the score of the recommended columns with its rows and interval."""
+    n_sets = sum(len(path.sets) for path in recommendation.paths)
+    among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
+    low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
+    return (
+        f"In nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')}{among}, the {score_format.name} of "
+        f"{_deciding_name(recommendation)} is {score_format.format_score(recommendation.score.mean)} ({low} to {high})"
+    )
+
+
+def _picture(
+    recommendation: RecommendationRecord, table: TableRecord, score_format: ScoreFormat
+) -> dict[str, Any] | None:
+    """Return the chart of the scores by number of columns with the words beside it, None unless a path has several sets.
+
+    Scores without a lower end are cut where a chart would show nothing else.
+    """
+    # Imported late: the sentences work without matplotlib.
+    from tamiz.display import RecommendationDisplay
+    from tamiz.report.drawing import Chart
+
+    paths, whole = recommendation.paths, recommendation.all_columns
+    if max((len(path.sets) for path in paths), default=0) < 2:
+        return None
+    labels = {one.id: shorten(one.label, 24) for one in recommendation.candidates}
+    n_all, n_kept = (table.count_own(columns) for columns in (whole.columns, recommendation.columns))
+    baseline = score_format.clip(recommendation.scores[0].baseline.mean)
+    every = score_format.clip(deciding_score(recommendation, whole).mean)
+    # A date counts as one column: of two sets of one size that is shown which is recommended, or better.
+    sets = {
+        path.id: {
+            table.count_own(one.columns): [score_format.clip(value) for value in (one.score.mean, *one.score.interval)]
+            for one in sorted(path.sets, key=lambda one: (one.columns == recommendation.columns, one.score.mean))
+        }
+        for path in paths
+    }
+    name = recommendation.recommended
+    display = RecommendationDisplay(
+        {labels[path]: [(n, *scores) for n, scores in sorted(found.items())] for path, found in sets.items()},
+        recommended=(labels[name], n_kept) if name is not None and n_kept in sets.get(name, ()) else None,
+        all_columns=(n_all, every),
+        baseline=baseline,
+        score_label=f"{capitalize(score_format.name)} of {_deciding_name(recommendation)}",
+    )
+    text = f"{score_format.format_score(every)} with all {n_all:,} columns, {score_format.format_score(baseline)} without columns"
+    described = f"The {score_format.name} by number of columns, one line per order of the columns; {text}."
+    return {
+        "kept": _kept_text(recommendation, table),
+        "note": f"{_measured_text(recommendation, score_format)}.",
+        "chart": Chart("scores-by-size", display.plot, described, height=250),
+    }
 
 
 def _keep_all_reason(recommendation: RecommendationRecord) -> str:

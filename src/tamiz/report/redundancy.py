@@ -62,7 +62,7 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
     described = (
         "The association of each two columns, similar columns side by side; the strongest pairs are in the table."
     )
-    return Chart(draw, described, height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 20 + _ROW * n)))
+    return Chart("shared", draw, described, height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 20 + _ROW * n)))
 
 
 def _runs(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from matplotlib.figure import Figure
+
     from tamiz.report.records.columns import RankingRecord, SubsetRecord
     from tamiz.report.records.models import Scores
     from tamiz.report.records.study import StepTiming
@@ -157,6 +159,40 @@ class Result:
                 f"{self._path} is not a whole tamiz result: its parts do not fit each other{where} ({error!r}); "
                 "run the study again."
             ) from error
+
+    def figure(self, name: str) -> Figure:
+        """Draw a chart or a map of the report.
+
+        Parameters
+        ----------
+        name : str
+            The name of the figure, which its menu in the report copies with the code that draws it, such as "map-1-points".
+
+        Returns
+        -------
+        matplotlib Figure
+
+        Raises
+        ------
+        DataError
+            If the report has no figure of this name; the message lists the names.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamiz import study
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> result = study(X, y, maps=["pca"], assess=False)
+        >>> result.figure("map-1-points").axes[0].get_xlabel()
+        'PC 1'
+        """
+        # Imported late: everything else works without jinja2 and matplotlib.
+        from tamiz.report.html import collect_charts
+
+        found = collect_charts(self.record)
+        if name not in found:
+            raise DataError(f"The report has no figure {name!r}; it has {', '.join(found)}.")
+        return found[name].figure("white")
 
     def summary_lines(self) -> list[tuple[str, str]]:
         """Return the summary: a term and a text for each line, without the warnings."""

@@ -226,7 +226,7 @@ def _sizes_chart(subset: SubsetRecord, kept: BestOfSize) -> Chart:
     merits = [*subset.points.merits, *(one.merit for one in named)]
     display = SearchDisplay(sizes, merits, best=len(sizes) - 1, merit_label=f"Merit ({subset.merit.label})")
     return Chart(
-        display.plot, "The merit of subsets by their number of columns, and the best of each size.", height=280
+        "sizes", display.plot, "The merit of subsets by their number of columns, and the best of each size.", height=280
     )
 
 

@@ -114,7 +114,7 @@ def _chart(lattice: Lattice, kept: int, course: Sequence[int]) -> Chart:
 
     width = 40 + _WIDTH[len(names)] * max(len(level) for level in _levels(len(names)))
     described = f"All {len(merits)} subsets of {len(names)} columns by their size, shaded by merit."
-    return Chart(draw, described, width=width, height=height)
+    return Chart("lattice", draw, described, width=width, height=height)
 
 
 def _node_positions(n: int) -> tuple[dict[int, tuple[float, float]], int]:

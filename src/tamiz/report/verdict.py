@@ -205,15 +205,13 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
     shown = result.maps[k]
     assert shown.points is not None
     color: ColorColumn | None = next(iter(result.colors), None)
-    points = (
-        shown.points
-        if len(shown.axes) > 1
-        else tuple((x, row) for (x,), row in zip(shown.points, shown.rows, strict=True))
-    )
+    points = shown.points if len(shown.axes) > 1 else marks.stack_points([x for (x,) in shown.points], color)
     return {
         "label": shown.label,
         "n": format_count(len(points)),
-        "picture": marks.map_picture(points, color, one_scale=shown.comparable_axes),
+        "picture": marks.map_picture(
+            points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and marks.can_share_scale(points)
+        ),
         "legend": _legend(color),
         "trust": trust_text(result.quality, k),
     }

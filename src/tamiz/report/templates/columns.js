@@ -85,16 +85,23 @@ if (byId("columns-table")) {
   }));
 
   // The labels of the evidence are made elements when a reader opens it.
-  const label = (cell) => {
+  const label = (cell, name) => {
     if (cell.firstElementChild) return;
     cell.replaceChildren(...cell.textContent.split("\n").map((line) => {
       const [name, ...text] = line.split(": "), paragraph = document.createElement("p");
       paragraph.append(Object.assign(document.createElement("b"), { textContent: name }), ` ${text.join(": ")}`);
       return paragraph;
     }));
+    if (!onMap?.has(name)) return;
+    const parts = Object.assign(document.createElement("ul"), { className: "chips parts" });
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Show its rows on the map" });
+    parts.setAttribute("aria-label", `Values of ${name}; press one to pick its rows on the map`);
+    button.addEventListener("click", () => onMap.show(name));
+    cell.append(parts, button);
+    onMap.drawParts(parts, name);
   };
   const toggle = (head) => {
-    label(head.closest("tbody").querySelector(".facts td"));
+    label(head.closest("tbody").querySelector(".facts td"), nameOf(head.closest("tbody")));
     const open = head.closest("tbody").classList.toggle("open");
     head.setAttribute("aria-expanded", open);
   };

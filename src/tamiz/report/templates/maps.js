@@ -11,14 +11,17 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   let points = null, picked = null, theme = null, waiting = null;
   // For every map: the zoom, the centre of the view and the row under the cursor.
   const views = new Map();
+  // The parts of colourings that are pressed, and the buttons of all parts.
+  const filters = new Map(), pressed = new Map();
 
   const ready = () => (waiting ??= result().then(({ maps, colors, quality }) => {
     points = {
-      rows: maps.find((map) => map.points)?.rows ?? [],
-      places: maps.map(({ points, rows }) => points && {
-        x: points.map(([x]) => x),
+      rows: maps.find((_, k) => about.maps[k])?.rows ?? [],
+      places: maps.map((map, k) => {
+        if (!about.maps[k]) return null;
         // A single coordinate is drawn against the row number, because points on a line would overlap.
-        y: points.map(([, y], i) => y ?? rows[i] + 1),
+        const [x, y = map.rows.map((row) => row + 1)] = map.places ?? map.axes.slice(0, 2).map((_, axis) => map.points.map((point) => point[axis]));
+        return { x, y, ends: [span(x), span(y)] };
       }),
       colors, trust: quality?.trust_per_point ?? [], stress: quality?.stress_per_point ?? [], near: quality?.nearest ?? [],
     };
@@ -27,7 +30,11 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
 
   const index = (plot) => Number(plot.dataset.map);
   const everything = () => points.rows.map((_, i) => i);
-  const span = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const span = (values) => {
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
+    return [low, high];
+  };
 
   // ---- colours
 
@@ -67,46 +74,56 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     return [{ name: color.missing_label, rows: missing, paint: theme.missing, hollow: true, shape: 0 }, ...found].filter(({ rows }) => rows.length);
   }
 
-  // One legend for all maps: a button for each level, or a bar for each interval of numbers; each picks its rows.
-  function drawLegend() {
-    const color = chosenColour();
-    legend.replaceChildren();
-    if (color === null) return;
-    const add = (rows, paint, text, label, tall = null) => {
-      const item = document.createElement("li"), button = Object.assign(document.createElement("button"), { type: "button", className: "plain", title: label });
-      const mark = Object.assign(document.createElement("i"), { ariaHidden: "true" });
-      mark.style.background = paint;
-      if (tall !== null) mark.style.height = `${Math.max(2, Math.round(26 * tall))}px`;
-      button.append(mark, text);
-      button.setAttribute("aria-label", label);
-      button.addEventListener("click", () => pick(rows, { toggled: true }));
-      item.append(button);
-      legend.append(item);
-    };
+  // The parts of a colouring, each level or interval of numbers, with their rows.
+  function partsOf(color) {
     const k = about.maps.findIndex((map) => map);
-    legend.classList.toggle("bars", isNumber(color));
-    if (!isNumber(color)) {
-      groupsOf(color, k).forEach(({ name, rows, paint }) => add(rows, paint, `${name} (${plain.format(rows.length)})`, `Pick ${name}`));
-      return;
-    }
+    if (!isNumber(color)) return groupsOf(color, k).map(({ name, rows, paint }) => ({ rows, paint, word: name, text: `${name} (${counted(rows.length)})`, label: `Pick ${name}` }));
     const values = valuesOf(color, k), limits = ends(color, values), bars = Array.from({ length: N_BARS }, () => []), missing = [];
     values.forEach((value, i) => (value === null ? missing : bars[bin(value, limits, N_BARS)]).push(i));
     const most = Math.max(...bars.map((rows) => rows.length), 1), step = (limits[1] - limits[0]) / N_BARS;
     const shown = (value) => number(color, color.kind === "date" || color.years ? value : Number(value.toPrecision(3)));
-    const label = (text) => legend.append(Object.assign(document.createElement("li"), { className: "end", textContent: text }));
-    label(shown(limits[0]));
-    bars.forEach((rows, k) => add(rows, theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], "",
-      `Pick ${plain.format(rows.length)} rows from ${shown(limits[0] + k * step)} to ${shown(limits[0] + (k + 1) * step)}`, rows.length / most));
-    label(shown(limits[1]));
-    if (missing.length) add(missing, theme.missing, `${color.missing_label} (${plain.format(missing.length)})`, `Pick ${color.missing_label}`);
+    const parts = bars.map((rows, k) => {
+      const word = `${shown(limits[0] + k * step)} to ${shown(limits[0] + (k + 1) * step)}`;
+      return { rows, paint: theme.shades[Math.round(k * (N_SHADES - 1) / (N_BARS - 1))], tall: rows.length / most, word, text: "", label: `Pick ${counted(rows.length)} rows from ${word}` };
+    });
+    parts[0].before = shown(limits[0]);
+    parts.at(-1).after = shown(limits[1]);
+    if (missing.length) parts.push({ rows: missing, paint: theme.missing, word: color.missing_label, text: `${color.missing_label} (${counted(missing.length)})`, label: `Pick ${color.missing_label}` });
+    return parts;
   }
+
+  // A button for each part, which picks its rows.
+  function drawParts(list, color) {
+    list.replaceChildren();
+    list.classList.toggle("bars", isNumber(color));
+    const end = (text) => { if (text !== undefined) list.append(Object.assign(document.createElement("li"), { className: "end", textContent: text })); };
+    partsOf(color).forEach((part, key) => {
+      const item = document.createElement("li"), button = Object.assign(document.createElement("button"), { type: "button", className: "plain", title: part.label });
+      const mark = Object.assign(document.createElement("i"), { ariaHidden: "true" });
+      mark.style.background = part.paint;
+      if (part.tall !== undefined) mark.style.height = `${Math.max(2, Math.round(26 * part.tall))}px`;
+      button.append(mark, part.text);
+      button.setAttribute("aria-label", part.label);
+      button.addEventListener("click", () => toggle(color, key, part));
+      pressed.set(button, () => Boolean(filters.get(color)?.has(key)));
+      item.append(button);
+      end(part.before);
+      list.append(item);
+      end(part.after);
+    });
+    showPressed();
+  }
+  const showPressed = () => pressed.forEach((isPressed, button) => (button.isConnected ? button.setAttribute("aria-pressed", isPressed()) : pressed.delete(button)));
+
+  // One legend for all maps.
+  const drawLegend = () => { if (chosenColour()) drawParts(legend, chosenColour()); };
 
   // ---- a map
 
   const fitted = (plot) => {
-    const { x, y } = points.places[index(plot)], [[left, right], [low, high]] = about.maps[index(plot)].extent;
+    const { ends } = points.places[index(plot)], [[left, right], [low, high]] = about.maps[index(plot)].extent;
     // The smallest zoom shows the rows that are far from the others too.
-    const [[first, last], [bottom, top]] = [span(x), span(y)];
+    const [[first, last], [bottom, top]] = ends;
     const far = Math.max(...[[left, right, first, last], [low, high, bottom, top]].map(([a, b, from, to]) => Math.max((a + b) / 2 - from, to - (a + b) / 2) * 2 / (b - a || 1)));
     const { clientWidth: width, clientHeight: height } = plot;
     let across = (width - 2 * MARGIN) / (right - left || 1), up = (height - 2 * MARGIN) / (high - low || 1);
@@ -198,6 +215,39 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     }
   }
 
+  // A pen that writes what `paint` draws as SVG; neighbouring shapes of one style are one path.
+  class SvgPen {
+    constructor(width, height) {
+      Object.assign(this, { width, height, globalAlpha: 1, lineWidth: 1, parts: [], shape: "", dash: "none", measure: document.createElement("canvas").getContext("2d") });
+    }
+    add(kind, style, shape) {
+      const start = `<${kind} style="${style}; opacity: ${this.globalAlpha}"`, last = this.parts.at(-1);
+      if (kind === "path" && last?.[0] === start) last[1] += shape; else this.parts.push([start, shape]);
+    }
+    beginPath() { this.shape = ""; }
+    closePath() { this.shape += "Z"; }
+    moveTo(x, y) { this.shape += `M${x.toFixed(1)} ${y.toFixed(1)}`; }
+    lineTo(x, y) { this.shape += `L${x.toFixed(1)} ${y.toFixed(1)}`; }
+    rect(x, y, width, height) { this.moveTo(x, y); this.shape += `h${width.toFixed(1)}v${height.toFixed(1)}h${-width.toFixed(1)}Z`; }
+    arc(x, y, r) { this.moveTo(x - r, y); for (const side of [2 * r, -2 * r]) this.shape += `a${r} ${r} 0 1 0 ${side} 0`; }
+    fill() { this.add("path", `fill: ${this.fillStyle}`, this.shape); }
+    stroke() { this.add("path", `fill: none; stroke: ${this.strokeStyle}; stroke-width: ${this.lineWidth}; stroke-dasharray: ${this.dash}`, this.shape); }
+    fillRect(...box) { this.beginPath(); this.rect(...box); this.fill(); }
+    clearRect() { this.fillStyle = theme.paper; this.fillRect(0, 0, this.width, this.height); }
+    setLineDash(dash) { this.dash = dash.join(" ") || "none"; }
+    measureText(text) { this.measure.font = this.font; return this.measure.measureText(text); }
+    strokeText() {}
+    // The edge in the colour of the paper is below the letters.
+    fillText(text, x, y) {
+      const place = Object.assign(document.createElement("p"), { textContent: text }).innerHTML;
+      this.add("text", `font: ${this.font.replaceAll('"', "'")}; text-anchor: middle; dominant-baseline: central; fill: ${this.fillStyle}; stroke: ${theme.paper}; stroke-width: 4; paint-order: stroke`, [x, y, place]);
+    }
+    text() {
+      const parts = this.parts.map(([start, shape]) => (typeof shape === "string" ? `${start} d="${shape}"/>` : `${start} x="${shape[0].toFixed(1)}" y="${shape[1].toFixed(1)}">${shape[2]}</text>`));
+      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${this.width} ${this.height}" width="${this.width}" height="${this.height}">${parts.join("")}</svg>`;
+    }
+  }
+
   const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
   function written(pen, text, x, y) {
     pen.textAlign = "center";
@@ -266,12 +316,16 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     const tools = Object.assign(document.createElement("div"), { className: "map-tools tools" });
     for (const [text, label, work] of [
       ["+", "Zoom in", () => zoom(plot, 1.6)], ["−", "Zoom out", () => zoom(plot, 1 / 1.6)], ["Whole map", "Show the whole map", () => zoom(plot, 0)],
-      ["Save as PNG", "Save the map as a PNG picture", () => ready().then(() => { draw(plot); canvasOf(plot).toBlob((blob) => save(`${plot.id}.png`, "image/png", [blob])); })],
     ]) {
       const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: text, title: label });
       button.addEventListener("click", work);
       tools.append(button);
     }
+    addFigureMenu(tools, {
+      name: plot.id,
+      svg: () => ready().then(() => { const pen = new SvgPen(plot.clientWidth, plot.clientHeight); paint(plot, pen); return pen.text(); }),
+      png: () => ready().then(() => { draw(plot); return new Promise((done) => canvasOf(plot).toBlob(done)); }),
+    });
     plot.parentElement.append(tools);
   }
 
@@ -316,7 +370,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     const color = chosenColour(), line = (color, value) => `${color.title}: ${word(color, value)}`;
     const first = color === null ? [] : [line(color, valuesOf(color, k)[row])];
     const others = about.colors.filter((color) => color.column !== null).map((color) => line(color, points.colors[color.column].values[row]));
-    return [`Row ${(points.rows[row] + 1).toLocaleString("en")}`, ...first, ...others.filter((other) => other !== first[0]).slice(0, MAX_VALUES)];
+    return [`Row ${counted(points.rows[row] + 1)}`, ...first, ...others.filter((other) => other !== first[0]).slice(0, MAX_VALUES)];
   }
 
   function point(plot, row) {
@@ -394,7 +448,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // ---- rows that are picked: by a lasso, a point, a colour of the legend, or their numbers
 
   const box = byId("picked");
-  const numbers = document.querySelector("#pick input");
+  const finder = document.querySelector("#pick input");
 
   function rowsWithin(plot, outline) {
     const { x, y } = points.places[index(plot)], { toX, toY } = transform(plot), n = outline.length;
@@ -410,11 +464,26 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     return everything().filter(isWithin);
   }
 
-  function pick(rows, { byNumbers = false, toggled = false } = {}) {
+  function pick(rows, { byText = false, toggled = false } = {}) {
     const again = toggled && picked?.size === rows.length && rows.every((row) => picked.has(row));
-    picked = rows.length && !again ? new Set(rows) : null;
-    if (!byNumbers) numbers.value = "", byId("pick-status").textContent = "";
+    filters.clear();
+    showRows(again ? [] : rows, byText);
+  }
+
+  // Rows in any pressed part of a colouring, and so in every colouring with pressed parts.
+  function toggle(color, key, part) {
+    const parts = filters.get(color) ?? filters.set(color, new Map()).get(color);
+    if (!parts.delete(key)) parts.set(key, part);
+    if (!parts.size) filters.delete(color);
+    const unions = [...filters.values()].map((parts) => new Set([...parts.values()].flatMap(({ rows }) => rows)));
+    showRows(unions.length ? [...unions[0]].filter((row) => unions.every((rows) => rows.has(row))) : []);
+  }
+
+  function showRows(rows, byText = false) {
+    picked = rows.length || filters.size ? new Set(rows) : null;
+    if (!byText) finder.value = "", byId("pick-status").textContent = "";
     redraw();
+    showPressed();
     showPicked();
   }
 
@@ -422,7 +491,8 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     box.hidden = picked === null;
     if (picked === null) return;
     const n = points.rows.length, rows = [...picked];
-    box.querySelector(".status").textContent = `${plain.format(picked.size)} of ${n.toLocaleString("en")} rows ${picked.size === 1 ? "is" : "are"} picked, on every map.`;
+    box.querySelector(".status").textContent = `${counted(picked.size)} of ${counted(n)} rows ${picked.size === 1 ? "is" : "are"} picked${
+      filters.size ? `: ${[...filters].map(([color, parts]) => `${color.title} ${[...parts.values()].map(({ word }) => word).join(" or ")}`).join(", and ")}` : ", on every map"}.`;
     const near = (rows.length === 1 && points.near[rows[0]]) || [], others = peers(rows);
     byId("picked-near").hidden = !near.length;
     byId("picked-near").firstElementChild.textContent = near.length ? `The ${near.length} nearest rows in the table: ${near.map((i) => points.rows[i] + 1).join(", ")}.${shownNear(rows[0], near)}` : "";
@@ -451,7 +521,7 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
   // How many of the rows that are nearest in the table each open map shows among as many nearest ones, of the rows that were evaluated.
   function shownNear(row, near) {
     const known = everything().filter((i) => points.near[i] && i !== row);
-    const among = known.length + 1 < points.rows.length ? ` (Of ${(known.length + 1).toLocaleString("en")} evaluated rows.)` : "";
+    const among = known.length + 1 < points.rows.length ? ` (Of ${counted(known.length + 1)} evaluated rows.)` : "";
     return among + plots.filter((plot) => plot.closest("details")?.open ?? true).map((plot) => {
       const { x, y } = points.places[index(plot)], away = new Map(known.map((i) => [i, Math.hypot(x[i] - x[row], y[i] - y[row])]));
       const onMap = new Set(known.sort((i, j) => away.get(i) - away.get(j)).slice(0, near.length));
@@ -469,27 +539,51 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     return `${color.levels[level]} (${Math.round((100 * n) / values.length)}%)`;
   }
 
-  // Picks rows by their numbers in the table, such as "3, 10-20", and reports numbers that are not shown.
-  function ask(text) {
+  // Picks rows by their numbers in the table, such as "3, 10-20", or by a value, such as "Dream" or "island: Dream".
+  function find(text) {
+    const byNumbers = /^[\d\s,–-]*$/.test(text), found = byNumbers ? rowsByNumber(text) : { rows: rowsByValue(text.trim().toLowerCase()) };
+    pick(found.rows, { byText: true });
+    byId("pick-status").textContent = !text.trim() ? "" : !found.rows.length ? "No shown row has this number or value."
+      : `${counted(found.rows.length)} row${found.rows.length === 1 ? "" : "s"} found.${found.n > found.rows.length ? " Not all of these rows are shown." : ""}`;
+  }
+  function rowsByNumber(text) {
     const ranges = text.split(",").map((part) => part.split(/[-–]/).map((number) => Number.parseInt(number, 10)));
     const within = (row) => ranges.some(([first, last = first]) => first <= row + 1 && row + 1 <= last);
-    const found = points.rows.flatMap((row, at) => (within(row) ? [at] : []));
-    const n = ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0);
-    pick(found, { byNumbers: true });
-    byId("pick-status").textContent = !text.trim() ? "" : !found.length ? "No shown row has such a number."
-      : found.length < n ? "Not all of these rows are shown." : "";
+    return { rows: everything().filter((at) => within(points.rows[at])), n: ranges.reduce((sum, [first, last = first]) => sum + Math.max(last - first + 1, 0), 0) };
   }
+  // A text that is a part of a level, or the whole of a number or a date.
+  function rowsByValue(text) {
+    const own = about.colors.filter(({ column, name }) => column !== null && text.startsWith(`${name.toLowerCase()}:`));
+    const matches = (own.length ? own : about.colors.filter(({ column }) => column !== null)).map((color) => {
+      const wanted = own.length ? text.slice(color.name.length + 1).trim() : text, values = valuesOf(color, 0);
+      const fits = (value) => { const one = String(word(color, value)).toLowerCase(); return isNumber(color) && value !== null ? one === wanted || String(value) === wanted : one.includes(wanted); };
+      const levels = isNumber(color) ? null : new Set([null, ...color.levels.keys()].filter(fits));
+      return (row) => (levels ? levels.has(values[row]) : fits(values[row]));
+    });
+    return everything().filter((row) => matches.some((match) => match(row)));
+  }
+
+  // What the table of columns shows of a column on the maps.
+  const colouring = (name) => about.colors.find((color) => color.column !== null && color.name === name);
+  onMap = {
+    has: (name) => Boolean(colouring(name)),
+    drawParts: (list, name) => ready().then(() => drawParts(list, colouring(name))),
+    show(name) {
+      colours.value = about.colors.indexOf(colouring(name));
+      colours.dispatchEvent(new Event("change"));
+      byId("choices").scrollIntoView();
+    },
+  };
 
   const visible = new Set();
   const redraw = () => visible.forEach(draw);
 
   if (about.maps.some((map) => map)) {
     readTheme();
-    byId("choices").hidden = false;
     const near = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
       if (!isIntersecting) return visible.delete(target);
       visible.add(target);
-      return ready().then(() => { draw(target); if (!legend.children.length) drawLegend(); });
+      return ready().then(() => { draw(target); if (!pressed.size) drawLegend(); });
     }), { rootMargin: "400px" });
     const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => { if (visible.has(target)) draw(target); }));
     plots.forEach((plot) => { addTools(plot); near.observe(plot); resized.observe(plot); });
@@ -499,11 +593,13 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
     lasso.addEventListener("click", () => { lasso.ariaPressed = String(lasso.ariaPressed !== "true"); plots.forEach((plot) => plot.classList.toggle("lassoed", lasso.ariaPressed === "true")); });
     colours?.addEventListener("change", () => ready().then(() => { drawLegend(); redraw(); }));
     arrows?.addEventListener("change", redraw);
-    numbers.addEventListener("change", () => ready().then(() => ask(numbers.value)));
+    finder.addEventListener("change", () => ready().then(() => find(finder.value)));
     byId("picked-near").lastElementChild.addEventListener("click", () => pick([...picked].flatMap((row) => [row, ...points.near[row]])));
     byId("picked-clear").addEventListener("click", () => pick([]));
     byId("picked-save").addEventListener("click", () => result().then((numbers) => save("picked-rows.csv", "text/csv", [csv(coordinates(numbers, [...picked].sort((a, b) => a - b)))])));
   }
+} else {
+  byId("choices")?.remove();
 }
 
 // The coordinates of the rows on every map, and the values of the colourings: one line per row.

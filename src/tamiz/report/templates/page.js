@@ -3,12 +3,16 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const json = (id) => JSON.parse(byId(id).textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 5 });
+const counted = (n) => n.toLocaleString("en");
 const formatNumber = (value) =>
   value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9) ? value.toExponential(3) : plain.format(value);
 
 // Seconds since 1970 as a day, and with the time of day where there is one.
 const moment = (seconds) => new Date(1000 * seconds).toISOString().replace(/T00:00:00\.000Z$/, "").replace("T", " ").replace(/(\.000)?Z$/, "");
 const day = (seconds) => moment(seconds).slice(0, 10);
+
+// What the table of columns asks of the maps, where there are maps.
+let onMap = null;
 
 // ---- compressed data of the page
 
@@ -19,10 +23,45 @@ async function unpacked(id, type) {
   return new Blob([await new Response(stream).arrayBuffer()], { type });
 }
 
-// The numbers of the report, unpacked once.
+// The numbers of the report, unpacked once; of many rows, each list of values is unpacked when it is first read.
 let numbers = null;
 function result() {
-  numbers ??= unpacked("numbers", "application/json").then((blob) => blob.text()).then(JSON.parse);
+  numbers ??= Promise.all([unpacked("numbers", "application/json").then((blob) => blob.text()), byId("packed") && unpacked("packed", "").then((blob) => blob.arrayBuffer())])
+    .then(([text, packed]) => (packed ? restored(JSON.parse(text), new Uint8Array(packed)) : JSON.parse(text)));
+  return numbers;
+}
+function restored(numbers, bytes) {
+  const types = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array, f8: Float64Array };
+  const raw = ({ packed, at, n }) => {
+    const Type = types[packed], size = Type.BYTES_PER_ELEMENT, own = new Uint8Array(n * size);
+    for (let part = 0; part < size; part++) for (let i = 0; i < n; i++) own[i * size + part] = bytes[at + part * n + i];
+    return new Type(own.buffer);
+  };
+  const list = (one) => {
+    let row = 0;
+    if (one.steps) return Array.from(raw(one), (code) => (row += one.table[code]));
+    if (one.table) return Array.from(raw(one), (code) => one.table[code] ?? null);
+    return Array.from(raw(one), (value) => (Number.isNaN(value) ? null : one.packed === "f4" ? Number(value.toPrecision(6)) : value));
+  };
+  // A coordinate has the digits of the steps.
+  const axis = (one) => {
+    if (one.low === undefined) return Float64Array.from(raw(one), (value) => Number(value.toPrecision(6)));
+    const scale = 10 ** Math.ceil(Math.log10(65536 / one.width));
+    return Float64Array.from(raw(one), (code) => Math.round((one.low + (code / 65535) * one.width) * scale) / scale);
+  };
+  const later = (owner, name, make, enumerable = true) => Object.defineProperty(owner, name, {
+    configurable: true, enumerable, get() { const value = make(); Object.defineProperty(owner, name, { value, enumerable }); return value; },
+  });
+  const replace = (owner, name) => { const one = owner[name]; if (one?.packed) later(owner, name, () => list(one)); };
+  for (const map of numbers.maps) {
+    const axes = map.points?.packed;
+    if (!axes) continue;
+    replace(map, "rows");
+    later(map, "places", () => axes.map(axis), false);
+    later(map, "points", () => Array.from(map.places[0], (_, i) => map.places.map((values) => values[i])));
+  }
+  numbers.colors.forEach((color) => replace(color, "values"));
+  for (const lists of [numbers.quality?.trust_per_point, numbers.quality?.stress_per_point]) lists?.forEach((_, k) => replace(lists, k));
   return numbers;
 }
 

@@ -4,12 +4,12 @@ if (byId("keep-one")) {
   const { groups, others } = json("same-columns");
   const kept = groups.map(({ columns, keep }) => columns[keep]);
   const tools = byId("keep-one"), status = tools.querySelector(".status"), list = byId("same");
-  const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  const countedNoun = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
   const showStatus = () => {
     const twice = groups.filter(({ columns }) => columns.filter(chosen.has).length > 1).length;
-    const redundant = `more than one of ${counted(twice, "group")}`;
-    status.textContent = `Chosen now: ${counted(chosen.names().length, "column")}, ${twice ? redundant : "at most one of each group"}.`;
+    const redundant = `more than one of ${countedNoun(twice, "group")}`;
+    status.textContent = `Chosen now: ${countedNoun(chosen.names().length, "column")}, ${twice ? redundant : "at most one of each group"}.`;
   };
   tools.querySelector("button").addEventListener("click", () => chosen.set([...kept, ...others]));
   list.addEventListener("change", ({ target }) => {

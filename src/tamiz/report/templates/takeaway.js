@@ -3,19 +3,16 @@
 if (byId("copies")) {
   const box = byId("copies");
   const list = (names) => `[${names.map((name) => JSON.stringify(name)).join(", ")}]`;
-  const texts = {
-    "drop list": () => chosen.others().join("\n"),
-    pandas: () => `table = table[${list(chosen.names())}]`,
-    "scikit-learn": () => `ColumnTransformer([("kept", "passthrough", ${list(chosen.names())})])`,
-  };
+  const texts = [
+    () => chosen.others().join("\n"),
+    () => `table = table[${list(chosen.names())}]`,
+    () => `ColumnTransformer([("kept", "passthrough", ${list(chosen.names())})])`,
+  ];
   const status = Object.assign(document.createElement("span"), { className: "hint", role: "status" });
-  for (const [label, text] of Object.entries(texts)) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: `Copy ${label}` });
-    button.addEventListener("click", async () => { status.textContent = (await copyText(text())) ? "Copied." : "The browser does not allow to copy."; });
-    box.append(button);
-  }
+  all("button", box).forEach((button, k) => {
+    button.addEventListener("click", async () => { status.textContent = (await copyText(texts[k]())) ? "Copied." : "The browser does not allow to copy."; });
+  });
   box.append(status);
-  box.hidden = false;
 }
 
 // ---- buttons that save the chosen columns, the ranking, the coordinates and all numbers
@@ -42,7 +39,7 @@ if (byId("takeaway") && typeof DecompressionStream !== "undefined") {
   if (hasRanking) offer("save-ranking", "Save the ranking as CSV", async () => table("ranking.csv", ranked((await result()).ranking)));
   if (hasPoints) offer("save-coordinates", "Save the coordinates as CSV", async () => table("coordinates.csv", coordinates(await result())));
   offer("save", "Save all numbers as JSON", async () => {
-    save("tamiz-result.json", "application/json", [await unpacked("numbers", "application/json")]);
+    save("tamiz-result.json", "application/json", [byId("packed") ? JSON.stringify(await result()) : await unpacked("numbers", "application/json")]);
   });
   box.hidden = false;
 }
