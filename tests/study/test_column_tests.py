@@ -11,7 +11,7 @@ from tamiz._study.column_tests import describe_column_tests, describe_uncut_colu
 from tamiz._study.ranking import RankingCriterion, describe_ranking, score_columns
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.criteria.base import StatisticsCache
-from tamiz.report.records.codec import to_json
+from tamiz.runtime.codec import to_json
 
 
 def uncut(frame, y, **more):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from tamiz._study.graph import build_row_graph, describe_graph
 from tamiz.graphs import Binary, ConnectedRadius, HeatKernel, InverseClassSize, KNearest, Radius, SameClass, registry
-from tamiz.report.records.codec import Named
+from tamiz.runtime.codec import Named
 from tamiz.table.factory import open_table
 
 IRIS = load_iris(as_frame=True)

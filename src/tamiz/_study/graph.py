@@ -20,9 +20,9 @@ from tamiz.graphs.k_nearest import KNearest, default_builder
 from tamiz.graphs.radius import ConnectedRadius, Radius
 from tamiz.graphs.same_class import SameClass
 from tamiz.graphs.weights import Binary, HeatKernel, InverseClassSize, Weight
-from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import ComponentsRecord, GraphRecord, Histogram, NeighborCounts, Range
 from tamiz.report.text import count_with_noun, format_number
+from tamiz.runtime.codec import Named
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.table.base import Table
 from tamiz.table.schema import MAP_REASON, Schema

@@ -13,7 +13,6 @@ from tamiz._study.sampling import MAX_EXACT_POINTS
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.clusters import find_clusters
 from tamiz.reduction.rules import MAX_COLUMNS, ClusterRule, describe_clusters, most_correlated_columns
-from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import (
     AxisCorrelationsRecord,
     ClusterRuleRecord,
@@ -25,6 +24,7 @@ from tamiz.report.records.maps import (
     RuleConditionRecord,
     SpectrumRecord,
 )
+from tamiz.runtime.codec import Named
 from tamiz.runtime.user_warnings import plain_notes
 from tamiz.statistics.base import Floats
 from tamiz.table.views import RowNumbers

@@ -31,10 +31,11 @@ from tamiz.models.named_models import Model, resolve_model
 from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, plain_notes, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
+from tamiz.selection.null_distribution import PermutationNull
+from tamiz.selection.permutation_null import default_n_permutations, target_shuffle
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.views import with_metadata, with_target
@@ -223,7 +224,7 @@ def selection_report(
         candidate_mask=candidate_mask,
         null=null,
         error_rates=error_rates,
-        notes=tuple(notes),
+        notes=plain_notes(notes),
         seed=int(random_state) if isinstance(random_state, Integral) else None,
     )
 

@@ -335,7 +335,7 @@ def _write_outputs(
 
     messenger: Messenger = context.obj
     if json_output == STDOUT:
-        show_json(result.to_dict(), indent=None, sort_keys=True)
+        show_json(result.to_dict(), indent=None)
         messenger.write_line(f"Written: {result.to_html(output)}")
     else:
         if json_output is not None:

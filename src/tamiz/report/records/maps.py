@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tamiz.report.records.codec import Named, check_lengths
+from tamiz.runtime.codec import Named, check_lengths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
