@@ -248,11 +248,12 @@ class ModelEvaluation:
             selector = path.of_size(len(selected.columns))
         try:
             with capture_warnings():
-                return selection_error_rates(selector, self.table, n_draws=n_draws, random_state=self.seed)
+                found = selection_error_rates(selector, self.table, n_draws=n_draws, random_state=self.seed)
         except (DataError, MemoryError) as error:
             # The other sections of the study do not depend on these rates.
             self._skip_or_raise("The estimate of error rates on semi-synthetic targets", error, requested=False)
             return None
+        return replace(found, notes=plain_notes(found.notes))
 
     def run_noise_experiment(self, merit: Merit) -> NoiseExperiment | None:
         """Return the scores of models as noise columns and copies are added; None if a row has many coordinates, or on failure.

@@ -31,7 +31,7 @@ from tamiz.models.named_models import Model, resolve_model
 from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, plain_notes, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.null_distribution import PermutationNull
@@ -224,7 +224,7 @@ def selection_report(
         candidate_mask=candidate_mask,
         null=null,
         error_rates=error_rates,
-        notes=plain_notes(notes),
+        notes=tuple(notes),
         seed=int(random_state) if isinstance(random_state, Integral) else None,
     )
 

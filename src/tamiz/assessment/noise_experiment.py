@@ -25,7 +25,7 @@ from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, plain_notes, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.best_first import BestFirst
@@ -196,7 +196,7 @@ def run_noise_experiment(
         copies_selected_scores={name: scores[1:] for name, scores in selected_scores.items() if best is not None},
         n_added_selected=dict(zip(("random", "copies"), n_added_selected, strict=False)),
         variance_factor=folds.variance_factor,
-        notes=plain_notes([*messages, *folds.fold_notes]),
+        notes=(*messages, *folds.fold_notes),
         seed=seed,
     )
 

@@ -20,7 +20,7 @@ from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import list_names, plain_notes, warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
@@ -217,7 +217,7 @@ def recommend_columns(
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
-        notes=plain_notes([*notes, *equivalence_notes]),
+        notes=(*notes, *equivalence_notes),
         seed=seed,
         requested=recommend is not None,
     )

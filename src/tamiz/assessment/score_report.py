@@ -383,6 +383,8 @@ class Recommendation(JsonResult):
             if one.scores.keys() != {(model, scoring) for model in self.models for scoring in self.scorings}:
                 raise ValueError(f"the candidate {name!r:.60} is not scored by every model and scorer")
             check_lengths(names=self.names, columns=one.fold_sets.shape[-1])
+            for scores in one.scores.values():
+                check_lengths(folds=self.score.values, scores=scores.values)
         check_lengths(names=self.names, columns=self.fold_sets.shape[-1])
 
     @property

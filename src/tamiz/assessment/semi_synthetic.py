@@ -21,7 +21,7 @@ from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import capture_warnings, plain_notes, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
@@ -177,7 +177,7 @@ def selection_error_rates(
         warn_user(dict.fromkeys(messages))
         seed = int(random_state) if isinstance(random_state, Integral) else None
         rates = simulate_error_rates(targets, adapter, columns, level, n_draws, rng)
-    return replace(rates, notes=plain_notes([*messages, *rates.notes]), seed=seed)
+    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=seed)
 
 
 def report_error_rates(
@@ -238,9 +238,7 @@ def simulate_error_rates(
         signal=signal.value,
         signal_description=signal.description,
         target_kind="classes" if table.schema.has_classes else "number",
-        notes=plain_notes(
-            [*signal.notes, *_draw_notes(targets, columns.n_columns, true_sets, selected_sets), _MODEL_NOTE]
-        ),
+        notes=(*signal.notes, *_draw_notes(targets, columns.n_columns, true_sets, selected_sets), _MODEL_NOTE),
         seed=None,
         signal_strength=signal.strength,
     )

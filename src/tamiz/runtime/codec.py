@@ -94,7 +94,12 @@ def to_json(record: DataclassInstance) -> dict[str, Any]:
     Tuples and arrays are lists, bytes are base64 text, and the rows of an array of truth values are text of 0 and 1.
     """
     names = (*(field.name for field in fields(record)), *getattr(record, "json_properties", ()))
-    return {name: _json_value(getattr(record, name)) for name in names}
+    texts = _text_fields(type(record))
+    # A verdict among the notes of a result is its sentence.
+    return {
+        name: list(map(str, getattr(record, name))) if name in texts else _json_value(getattr(record, name))
+        for name in names
+    }
 
 
 def from_json(cls: type[Record], data: Any) -> Record:
@@ -155,6 +160,11 @@ def _json_names(value: dict[Any, Any]) -> dict[str, Any]:
 
 def _json_bits(mask: NDArray[np.bool_]) -> Any:
     return "".join(map(str, mask.astype(int))) if mask.ndim == 1 else [_json_bits(row) for row in mask]
+
+
+@cache
+def _text_fields(cls: type) -> frozenset[str]:
+    return frozenset(name for name, hint in get_type_hints(cls).items() if hint == tuple[str, ...])
 
 
 @cache
