@@ -58,8 +58,8 @@ def contradictions(record, table):
     if ("TZ101" in codes) != bool(leaks):
         found.append("a leak is warned of and not listed, or listed and not warned of")
     grouped = record.fold_design is not None and record.fold_design.kind == "groups"
-    if grouped and recommendation is not None and "group" not in recommendation.folds:
-        found.append(f"folds by {record.fold_design.name} are described as {recommendation.folds}")
+    if grouped and recommendation is not None and "group" not in recommendation.folds_description:
+        found.append(f"folds by {record.fold_design.name} are described as {recommendation.folds_description}")
     texts = [*map(str, record.warnings), *leads.values()]
     found += [f"no number: {text}" for text in texts if re.search(r"\bnan\b|\binf\b|None\b", text)]
     return found
@@ -68,17 +68,17 @@ def contradictions(record, table):
 def _of_recommendation(record, leads, table, kept):
     recommendation = record.recommendation
     found = []
-    withheld = recommendation.recommended is None
+    withheld = bool(recommendation.chance)
     if withheld != ("TZ302" in {one.code for one in record.warnings}) and not recommendation.requested:
         found.append("the recommendation is withheld without a warning of chance, or warned of and not withheld")
     if withheld and "predicted better" in leads.get("assessment", ""):
         found.append("no columns are recommended, and new rows are predicted better than without columns")
     if not withheld and recommendation.score.interval[0] > 0.55 and "not predicted" in leads.get("assessment", ""):
         found.append("columns are recommended that do not predict")
-    decided = {one.name for one in recommendation.decisions if one.kept}
-    if recommendation.decisions and not withheld and decided != kept:
+    decided = {one.name for one in record.decisions if one.kept}
+    if record.decisions and not withheld and decided != kept:
         found.append(f"kept by the table of reasons and not recommended, or the reverse: {decided ^ kept}")
-    equivalent = {one.name for one in recommendation.decisions if one.kept and one.same_as in kept}
+    equivalent = {one.name for one in record.decisions if one.kept and one.same_as in kept}
     if equivalent and recommendation.recommended != "all_columns":
         found.append(f"equivalent columns are recommended together: {equivalent}")
     positions = [
@@ -91,15 +91,11 @@ def _of_recommendation(record, leads, table, kept):
         if pairs:
             found.append(f"equivalent columns are recommended together: {[table.schema.names[j] for j in pairs]}")
     rows = {recommendation.n_samples}
-    rows |= {
-        one.n_samples for one in (record.model_effect, record.assessment, record.noise_experiment) if one is not None
-    }
+    rows |= {one.n_samples for one in (record.assessment, record.noise_experiment) if one is not None}
     if len(rows) > 1:
         found.append(f"sections score models on different rows: {rows}")
-    chosen = recommendation.chosen
-    if chosen is not None and not recommendation.requested:
-        deciding = [one.id for one in recommendation.models].index(recommendation.deciding)
-        change = chosen.changes[0][deciding]
+    if not withheld and not recommendation.requested:
+        change = recommendation.score_change(recommendation.recommended, *recommendation.deciding)
         half = (change.interval[1] - change.interval[0]) / 2
         if change.mean + half < -recommendation.margin:
             found.append(

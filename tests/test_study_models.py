@@ -13,11 +13,9 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models import named_models
 from tamiz.report.html import render
-from tamiz.report.records.codec import from_json
 from tamiz.report.records.study import StudyRecord
+from tamiz.runtime.codec import from_json
 from tamiz.search import BestFirst, Forward
-
-from .reference.records import shared
 
 pytestmark = [
     pytest.mark.usefixtures("few_models"),
@@ -54,15 +52,9 @@ def test_the_results_of_a_study_are_those_of_the_functions():
     selector = SubsetSelector(CFS(), BestFirst())
     same = {"n_splits": 3, "random_state": 4}
     made = recommend_columns(X, y, **same)
-    recommended = {**made.to_dict(), "chance": "", "requested": False}
-    recommended["deciding"] = recommended.pop("deciding_model")
-    recommended["decisions"] = found["recommendation"]["decisions"]
-    assert [one["name"] for one in recommended["decisions"]] == list(X)
-    assert found["recommendation"] == shared(recommended, found["recommendation"])
-    assert found["subset"] is None
-    assert found["assessment"]["scores"]["nested"]["folds"] == made.score.values.tolist()
-    shares = {one["name"]: one["share"] for one in found["assessment"]["frequencies"]}
-    assert shares == made.frequencies
+    assert [one["name"] for one in found["decisions"]] == list(X)
+    assert found["recommendation"] == made.to_dict()
+    assert found["subset"] is found["assessment"] is None
     # A search that is asked for is recommended.
     asked = study(X, y, random_state=4, selector=SubsetSelector(CFS(), BestFirst()))
     assert asked["recommendation"]["recommended"] == "cfs"
@@ -71,16 +63,16 @@ def test_the_results_of_a_study_are_those_of_the_functions():
         == asked["subset"]["columns"]
         == [*selector.fit(X, y).get_feature_names_out()]
     )
-    compared = compare_columns(selector, X, y, **same).to_dict()
-    assert asked["model_effect"] == shared({**compared, "selector": "CFS"}, asked["model_effect"])
-    added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same).to_dict()
-    added["n_added"] = added["numbers"]
-    assert found["noise_experiment"] == shared(added, found["noise_experiment"])
+    compared = compare_columns(selector, X, y, **same)
+    for model, scoring in compared.selected:
+        change = asked["recommendation"]["changes"]["cfs"][model][scoring]
+        assert change["values"] == compared.difference(model, scoring).values.tolist()
+    added = run_noise_experiment(X, y, n_added=[0, 5], n_draws=1, **same)
+    assert found["noise_experiment"] == added.to_dict()
     # Without a column more, the lines begin where the comparison is.
-    for model, line in zip(
-        asked["model_effect"]["scores"][0]["models"], found["noise_experiment"]["panels"][0]["lines"], strict=True
-    ):
-        assert line["means"][0] == pytest.approx(model["all_columns"]["mean"], abs=1e-12)
+    for model in added.models:
+        first = added.scores("random", model)[0].mean
+        assert first == pytest.approx(compared.all_columns[model, added.scoring].mean, abs=1e-12)
 
 
 def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
@@ -89,26 +81,23 @@ def test_the_usual_models_and_scores_are_those_of_a_comparison(monkeypatch):
     monkeypatch.setattr(models, "_N_ADDED_COLUMNS", (0, 1))
     X, y = table(24)
     found = study(X, y, selector=SubsetSelector(CFS()))
-    for part in ("recommendation", "model_effect"):
-        assert [model["id"] for model in found[part]["models"]] == [*OF_CLASSES]
+    assert [*found["recommendation"]["models"]] == [*OF_CLASSES]
     without_boosting = [name for name in OF_CLASSES if name != "gradient_boosting"]
-    assert [model["id"] for model in found["noise_experiment"]["models"]] == without_boosting
-    assert [one["id"] for one in found["recommendation"]["scores"]] == ["roc_auc", "balanced_accuracy", "accuracy"]
+    assert [*found["noise_experiment"]["models"]] == without_boosting
+    assert [*found["recommendation"]["scorings"]] == ["roc_auc", "balanced_accuracy", "accuracy"]
 
 
 def test_the_score_that_was_asked_for_decides_in_every_section():
     X, y = table()
     found = study(X, y, scoring="f1_macro")
-    for part in ("recommendation", "model_effect"):
-        assert [one["id"] for one in found[part]["scores"]] == ["f1_macro", "balanced_accuracy", "accuracy"]
-    assert found["noise_experiment"]["scoring"] == found["assessment"]["scoring"] == "f1_macro"
-    assert found["assessment"]["deciding_score"] == "f1_macro"
+    assert found["recommendation"]["scorings"] == ["f1_macro", "balanced_accuracy", "accuracy"]
+    assert found["noise_experiment"]["scoring"] == "f1_macro"
 
 
 def test_no_selections_are_compared_if_disabled_or_without_a_target():
     X, y = table()
     for found in (study(X, y, assess=False), study(X)):
-        assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
+        assert all(found[part] is None for part in ("recommendation", "assessment", "noise_experiment"))
 
 
 def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch):
@@ -117,7 +106,7 @@ def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch
     monkeypatch.setattr(models, "_NARROW_ROWS", 100)
     monkeypatch.setattr(models, "_MIN_ROWS", 100)
     found = study(X, y, selector=SubsetSelector(CFS()))
-    for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
+    for part in ("recommendation", "assessment", "noise_experiment"):
         assert found[part]["n_samples"] == 100
         assert found[part]["notes"][0] == "100 of 300 rows, drawn at random."
     assert "100 of 300 rows, drawn at random." in page_of(found)
@@ -128,18 +117,19 @@ def test_to_very_many_columns_none_are_added_and_the_section_states_it(monkeypat
     monkeypatch.setattr(models, "MAX_NOISE_COORDINATES", 2)
     found = study(X, y)
     assert found["noise_experiment"] is None
-    assert found["model_effect"]["notes"][-1] == (
+    assert (
         "No noise columns and copies were added: a row has 3 coordinates, more than 2. Ask for it with assess=True (--assess)."
+        in sentences(found)
     )
     asked = study(X, y, assess=True)
     assert asked["noise_experiment"] is not None
-    assert not asked["model_effect"]["notes"]
+    assert not asked["recommendation"]["notes"]
 
 
 def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_was_asked_for():
     X, y = table(20)
     found = study(X, y, groups=["one"] * 20)
-    assert all(found[part] is None for part in ("recommendation", "model_effect", "assessment", "noise_experiment"))
+    assert all(found[part] is None for part in ("recommendation", "assessment", "noise_experiment"))
     assert any(
         w.startswith("The comparison of selections was not computed: All rows are in one group")
         for w in sentences(found)
@@ -152,19 +142,20 @@ def test_a_requested_wrapper_is_compared_and_the_figure_uses_the_default_merit()
     X, y = table()
     found = study(X, y, selector=SubsetSelector(CrossValidated("naive_bayes", cv=3), Forward()))
     candidates = found["recommendation"]["candidates"]
-    assert [one["id"] for one in candidates] == ["all_columns", "subset", "mrmr", "wrapper"]
-    assert candidates[1]["label"] == found["model_effect"]["selector"] == "accuracy of naive Bayes by Forward"
+    assert [*candidates] == ["all_columns", "subset", "mrmr", "wrapper"]
+    assert candidates["subset"]["label"] == "accuracy of naive Bayes by Forward"
     assert found["noise_experiment"]["selector"] == "CFS (best-first search)"
 
 
 def test_the_sizes_and_columns_asked_for_bind_every_selection():
     X, y = table()
     found = study(X, y, selector=SubsetSelector(search=BestFirst(fixed=["c"]), n_features=2))["recommendation"]
-    for one in found["candidates"][1:]:
+    found["candidates"].pop("all_columns")
+    for one in found["candidates"].values():
         assert len(one["columns"]) == 2
         assert "c" in one["columns"]
     # Two columns were asked for, so all columns are no answer.
-    assert found["recommended"] != "all_columns"
+    assert found["recommended"] in found["candidates"]
 
 
 @pytest.mark.parametrize(
@@ -193,8 +184,8 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
         )
     found = study(X, y, **more)
     assert len(found["recommendation"]["models"]) == (1 if case == "weights" else 2)
-    assert len(found["recommendation"]["scores"]) == (1 if case == "a number" else 3)
-    assert found["noise_experiment"]["panels"]
+    assert len(found["recommendation"]["scorings"]) == (1 if case == "a number" else 3)
+    assert found["noise_experiment"]["random_scores"]
     page = page_of(found)
     assert 'id="model_effect"' in page
     assert 'id="recommendation"' in page
@@ -204,7 +195,7 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
 def test_one_thread_and_two_find_the_same():
     X, y = table()
     one, two = (study(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
-    for part in ("recommendation", "model_effect", "assessment", "noise_experiment"):
+    for part in ("recommendation", "assessment", "noise_experiment"):
         assert one[part] == two[part]
 
 
@@ -223,5 +214,5 @@ def test_a_requested_search_that_fails_in_folds_of_few_rows_is_shown_without_a_c
     frame, y = pd.DataFrame(X, columns=list("abc")), X @ [1.0, 2.0, 0.5]
     found = study(frame, y, selector=SubsetSelector(CrossValidated("ridge", cv=2), Forward()))
     assert found["subset"]["columns"]
-    assert found["recommendation"] is found["model_effect"] is None
+    assert found["recommendation"] is None
     assert any(w.startswith("The comparison of selections was not computed: ") for w in sentences(found))

@@ -21,8 +21,8 @@ from tamiz.criteria import (
     TreeImportance,
     Variance,
 )
-from tamiz.report.records.codec import to_json
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import to_json
 
 from .reference.mean_rank import intervals, mean_ranks
 

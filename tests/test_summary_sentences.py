@@ -3,6 +3,7 @@
 With the folder of `benchmarks/recommended_columns.py` in the variable PUBLIC_TABLES, its 24 public tables are read, too.
 """
 
+import itertools
 import os
 import re
 from pathlib import Path
@@ -93,7 +94,7 @@ class Studied:
         self.folds = draw_folds(self.table, self.found_folds(), np.random.default_rng(0))
 
     def found_folds(self):
-        return len(self.found["recommendation"]["scores"][0]["baseline"]["folds"])
+        return len(self.found["recommendation"]["score"]["values"])
 
     def lead(self, section):
         return self.sections[section]["lead"]
@@ -102,6 +103,11 @@ class Studied:
 @pytest.fixture(scope="module", params=[*frames(), *SHARED, *(public_names() if PUBLIC else ())])
 def studied(request):
     return Studied(request.param)
+
+
+def fold_scores(found, candidate, model):
+    """Return the scores of a model in every fold on a candidate's columns, by the scorer that decides."""
+    return found["candidates"][candidate]["scores"][model][found["scorings"][0]]["values"]
 
 
 def area(model, X, y):
@@ -149,8 +155,8 @@ def test_scores_on_all_columns_are_those_of_scikit_learn_on_the_same_folds(studi
         forest = RandomForestRegressor(30, min_samples_leaf=2, max_features=1 / 3, random_state=0)
         models = [make_pipeline(StandardScaler(), model) for model in (Ridge(), KNeighborsRegressor(5))] + [forest]
         models.append(HistGradientBoostingRegressor(**BOOSTING))
-    every = next(one for one in studied.found["recommendation"]["candidates"] if one["id"] == "all_columns")
-    ours = [score["folds"] for score in every["scores"][0]]
+    found = studied.found["recommendation"]
+    ours = [fold_scores(found, "all_columns", model) for model in found["models"]]
     # Standardised by n - 1 here and by n there; naive Bayes is smoothed otherwise.
     tolerance = [5e-3 if isinstance(model, GaussianNB) else 2e-3 for model in models]
     assert (np.abs(np.subtract(ours, folded(studied, models))) <= np.array(tolerance)[:, None]).all()
@@ -159,15 +165,16 @@ def test_scores_on_all_columns_are_those_of_scikit_learn_on_the_same_folds(studi
 def test_the_recommendation_follows_its_rule_and_states_its_scores(studied):
     found = studied.found["recommendation"]
     lead = studied.lead("recommendation")
-    every = next(one for one in found["candidates"] if one["id"] == "all_columns")
-    means = [score["mean"] for score in every["scores"][0]]
-    deciding = [one["id"] for one in found["models"]].index(found["deciding"])
-    assert means[deciding] == max(means)
+    means = {model: np.mean(fold_scores(found, "all_columns", model)) for model in found["models"]}
+    assert means[found["deciding_model"]] == max(means.values())
     folds = studied.folds
     inflation = 1 / len(folds) + np.mean([len(fold.test) / len(fold.train) for fold in folds])
-    sets = [(tuple(every["columns"]), np.array(every["scores"][0][deciding]["folds"]))]
+    every = found["candidates"]["all_columns"]["columns"]
+    sets = [(tuple(every), np.array(fold_scores(found, "all_columns", found["deciding_model"])))]
     sets += [
-        (tuple(one["columns"]), np.array(one["score"]["folds"])) for path in found["paths"] for one in path["sets"]
+        (tuple(columns), np.array(score["values"]))
+        for path in found["paths"].values()
+        for columns, score in zip(path["columns"], path["scores"], strict=True)
     ]
     gains = [scores - sets[0][1] for _, scores in sets]
     best = max(range(len(sets)), key=lambda k: gains[k].mean())
@@ -179,7 +186,7 @@ def test_the_recommendation_follows_its_rule_and_states_its_scores(studied):
         loss = sets[reference][1] - scores
         return loss.mean() + np.sqrt(inflation * loss.var(ddof=1)) <= margin + 1e-12
 
-    if found["recommended"] is None:
+    if found["chance"]:
         assert lead.startswith("No columns are recommended, because the selection may be chance.")
     else:
         good = [len(columns) for columns, scores in sets if is_good(scores)]
@@ -192,21 +199,18 @@ def test_the_recommendation_follows_its_rule_and_states_its_scores(studied):
         assert len(kept) == min(good) or (refused and len(kept) > min(good))
     stated = [float(number.replace("−", "-")) for number in re.findall(NUMBER, lead)]
     assert any(value == pytest.approx(found["score"]["mean"], abs=6e-4) for value in stated)
-    assert stated[-1] == pytest.approx(found["scores"][0]["baseline"]["mean"], abs=6e-4)
+    assert stated[-1] == pytest.approx(np.mean(found["baseline"][found["scorings"][0]]["values"]), abs=6e-4)
     assert f"{found['n_samples']:,} rows" in lead
 
 
 def test_changes_are_differences_of_folds_with_the_corrected_interval(studied):
     found = studied.found["recommendation"]
-    if found["recommended"] in ("all_columns", None):
+    if found["recommended"] == "all_columns" or found["chance"]:
         pytest.skip("all columns are kept, or none is recommended")
-    one, every = (
-        next(c for c in found["candidates"] if c["id"] == name) for name in (found["recommended"], "all_columns")
-    )
     inflation = 1 / len(studied.folds) + np.mean([len(fold.test) / len(fold.train) for fold in studied.folds])
     sentence = studied.sections["recommendation"]["cost"]
-    for mine, other in zip(one["scores"][0], every["scores"][0], strict=True):
-        change = np.subtract(mine["folds"], other["folds"])
+    for model in found["models"]:
+        change = np.subtract(*(fold_scores(found, name, model) for name in (found["recommended"], "all_columns")))
         half = stats.t.ppf(0.975, len(change) - 1) * np.sqrt(inflation * change.var(ddof=1))
         worded = [f"{abs(value):.3f}" for value in (change.mean(), change.mean() - half, change.mean() + half)]
         assert re.search(rf"{worded[0]} \([−+]?{worded[1]} to [−+]?{worded[2]}\)", sentence)
@@ -238,20 +242,20 @@ def test_columns_without_a_cut_point_are_tested_as_scipy_tests_them(studied):
 
 
 def test_the_effect_on_models_is_worded_by_its_intervals(studied):
-    compared, lead = studied.found["model_effect"], studied.lead("model_effect")
-    if compared is None:
-        assert studied.found["recommendation"]["recommended"] == "all_columns"
+    compared, lead = studied.found["recommendation"], studied.lead("model_effect")
+    name = compared["recommended"]
+    if name == "all_columns":
+        assert "selects in each fold" not in lead
         return
     assert f"{compared['n_samples']:,} rows" in lead
-    if not max(compared["n_chosen"]):
+    if not max(compared["candidates"][name]["n_chosen"]):
         assert lead.startswith("No column is selected")
         return
-    first = compared["scores"][0]
-    for cell in first["models"]:
-        assert f"{cell['chosen']['mean']:.3f}" in lead
-        assert f"{cell['all_columns']['mean']:.3f}" in lead
+    for model, candidate in itertools.product(compared["models"], (name, "all_columns")):
+        assert f"{np.mean(fold_scores(compared, candidate, model)):.3f}" in lead
     # A change whose interval lies within 0.02 of 0 counts as none.
-    intervals = [cell["difference"]["interval"] for cell in first["models"]]
+    scoring = compared["scorings"][0]
+    intervals = [compared["changes"][name][model][scoring]["interval"] for model in compared["models"]]
     intervals = [interval for interval in intervals if max(map(abs, interval)) > 0.02]
     loses = [high < 0 for _, high in intervals]
     gains = [low > 0 for low, _ in intervals]
@@ -260,22 +264,20 @@ def test_the_effect_on_models_is_worded_by_its_intervals(studied):
 
 
 def test_the_verdict_is_that_of_nested_cross_validation_by_hand(studied):
-    lead, assessed = studied.lead("assessment"), studied.found["assessment"]
-    nested = np.array(assessed["scores"]["nested"]["folds"])
-    baseline = np.array(assessed["scores"]["baseline"]["folds"])
+    lead, found = studied.lead("assessment"), studied.found["recommendation"]
+    nested, baseline = (
+        np.array(scores["values"]) for scores in (found["score"], found["baseline"][found["scorings"][0]])
+    )
     inflation = 1 / len(studied.folds) + np.mean([len(fold.test) / len(fold.train) for fold in studied.folds])
     gain = nested - baseline
     half = stats.t.ppf(0.975, len(gain) - 1) * np.sqrt(inflation * gain.var(ddof=1))
     helps = gain.mean() - half > 0
     assert ("new rows are predicted better than without columns" in lead) == helps
     assert bool(re.search("No gain over the baseline|the gain on new rows is within its error", lead)) == (not helps)
-    found = studied.found["recommendation"]
-    assert nested.tolist() == found["score"]["folds"]
     # The score of each fold is that of a set that the other folds may have chosen.
-    deciding = [one["id"] for one in found["models"]].index(found["deciding"])
-    every = next(one for one in found["candidates"] if one["id"] == "all_columns")["scores"][0][deciding]["folds"]
-    others = [one["score"]["folds"] for path in found["paths"] for one in path["sets"]]
+    every = fold_scores(found, "all_columns", found["deciding_model"])
+    others = [score["values"] for path in found["paths"].values() for score in path["scores"]]
     for k, score in enumerate(nested):
         assert score in [every[k], *(folds[k] for folds in others)]
-    shares = {one["name"]: one["share"] * len(nested) for one in assessed["frequencies"]}
-    assert all(abs(share - round(share)) < 1e-9 for share in shares.values())
+    shares = [share * len(nested) for share in found["frequencies"].values()]
+    assert all(abs(share - round(share)) < 1e-9 for share in shares)

@@ -174,7 +174,8 @@ def test_without_a_column_of_worth_none_is_copied_and_a_choice_of_none_scores_as
     ):
         found = run_noise_experiment(X, y, n_added=[0, 5], n_splits=4)
     assert found.copied_column is None
-    assert [panel["added"] for panel in found.to_dict()["panels"]] == ["random"]
+    assert found.added == ("random",)
+    assert found.to_dict()["copies_scores"] == {}
     for name in found.models:
         assert found.scores("random", name, selected=True)[0].mean == 0.5
     assert "copies of" not in repr(found)

@@ -375,11 +375,13 @@ def test_a_recommendation_is_printed_as_json_and_as_a_table():
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["columns"] == list(found.columns)
     assert (told["margin"], told["deciding_model"]) == (found.margin, found.deciding_model)
-    one = next(one for one in told["candidates"] if one["id"] == "cfs")
-    for k, scoring in enumerate(found.scorings):
-        for m, model in enumerate(found.models):
-            assert one["scores"][k][m]["folds"] == found.candidates["cfs"].scores[model, scoring].values.tolist()
-            assert one["changes"][k][m]["mean"] == found.score_change("cfs", model, scoring).mean
+    one, changes = told["candidates"]["cfs"], told["changes"]["cfs"]
+    for scoring in found.scorings:
+        for model in found.models:
+            values = found.candidates["cfs"].scores[model, scoring].values
+            assert one["scores"][model][scoring]["values"] == values.tolist()
+            every = found.candidates["all_columns"].scores[model, scoring].values
+            assert changes[model][scoring]["mean"] == (values - every).mean()
     head, names, *rows, last = repr(found).splitlines()
     assert head.startswith("roc_auc of 80 rows, 3 stratified folds; without any column 0.500")
     assert names.split("  ")[-1].strip() == "naive Bayes"

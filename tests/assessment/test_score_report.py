@@ -9,13 +9,12 @@ import pytest
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
-from tamiz._study.model_descriptions import describe_assessment
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.criteria import CFS, InformationGain, Variance
 from tamiz.report import score_text
 from tamiz.search import BestFirst
-from tamiz.selection.permutation_null import PermutationNull
+from tamiz.selection.null_distribution import PermutationNull
 
 
 def scores(*values):
@@ -108,18 +107,13 @@ def test_a_page_escapes_names():
 def test_a_report_is_json():
     record = json.loads(json.dumps(REPORT.to_dict(), allow_nan=False))
     assert record["columns"] == ["a", "b<c"]
-    assert record["scores"]["nested"]["folds"] == [0.7, 0.8, 0.8, 0.7]
-    assert record["scores"]["nested"]["mean"] == pytest.approx(0.75)
-    assert record["frequencies"] == [
-        {"name": "a", "share": 1.0, "chosen": True},
-        {"name": "b<c", "share": 0.75, "chosen": True},
-        {"name": "d", "share": 0.25, "chosen": False},
-    ]
+    assert record["nested"]["values"] == [0.7, 0.8, 0.8, 0.7]
+    assert record["nested"]["mean"] == pytest.approx(0.75)
+    assert list(record["frequency_by_name"].items()) == [("a", 1.0), ("b<c", 0.75), ("d", 0.25)]
+    assert (record["support"], record["fold_sets"][2]) == ("1100", "1010")
     assert record["null"]["p_value"] == 0.25
     assert record["stability"]["n_sets"] == 4
-    assert (
-        json.loads(json.dumps(replace(REPORT, null=None, all_columns=None).to_dict()))["scores"]["all_columns"] is None
-    )
+    assert json.loads(json.dumps(replace(REPORT, null=None, all_columns=None).to_dict()))["all_columns"] is None
 
 
 @pytest.mark.parametrize(
@@ -175,12 +169,10 @@ def test_the_report_and_its_page_agree_on_chance(null, beats_chance):
     report = replace(REPORT, null=null)
     assert report.beats_chance is beats_chance
     assert ("finds as much on shuffled targets" in report.verdict) is not beats_chance
-    assert (
-        "may be chance" in score_text.assessment_verdict(describe_assessment(report, ()), "the columns")
-    ) is not beats_chance
+    assert ("may be chance" in score_text.assessment_verdict(report, "the columns")) is not beats_chance
     without = replace(report, nested=scores(0.5, 0.5, 0.5, 0.5))
     assert without.beats_baseline is False
-    verdict = score_text.assessment_verdict(describe_assessment(without, ()), "the columns")
+    verdict = score_text.assessment_verdict(without, "the columns")
     assert verdict.startswith("No gain over the baseline was found on new rows")
     assert ("no better than on shuffled targets" in verdict) is not beats_chance
 
@@ -193,9 +185,9 @@ def test_where_the_share_of_a_class_hides_the_gain_from_accuracy_the_area_decide
         "accuracy 0.94 (0.95); balanced_accuracy 0.502 (0.5); 60 rows."
     )
     record = IMBALANCED.to_dict()
-    assert (record["deciding_score"], record["helps"]) == ("roc_auc", True)
-    assert [one["id"] for one in record["beside"]] == ["roc_auc", "balanced_accuracy"]
-    assert record["beside"][0]["scores"]["nested"]["mean"] == pytest.approx(0.82)
+    assert (record["deciding_score"], record["beats_baseline"]) == ("roc_auc", True)
+    assert [*record["other_scores"]] == ["roc_auc", "balanced_accuracy"]
+    assert record["other_scores"]["roc_auc"]["nested"]["mean"] == pytest.approx(0.82)
     # Without ROC AUC it is balanced accuracy; a requested score other than accuracy always decides.
     beside = {"balanced_accuracy": IMBALANCED.other_scores["balanced_accuracy"]}
     assert replace(IMBALANCED, other_scores=beside).deciding_score == "balanced_accuracy"

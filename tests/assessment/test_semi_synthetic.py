@@ -216,7 +216,7 @@ def test_columns_that_are_often_false_are_listed_first():
         "If 1 true column of 8 explains 50% of the variance of the target, the selection finds 100% of the true columns, and "
         "51% of the selected columns are false: means of 4 semi-synthetic targets of 50 rows."
     )
-    assert json.loads(json.dumps(rates.to_dict(), allow_nan=False))["rates"]["true_positive_rate"]["mean"] == 1
+    assert json.loads(json.dumps(rates.to_dict(), allow_nan=False))["true_positive_rate"]["mean"] == 1
     assert "falsely selected      c 75%, b 50%, d 25%" in repr(rates)
 
 
@@ -448,7 +448,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_threads():
     assert one == two
     other = selection_error_rates(SEARCHED, table, targets("four", 90), signal=0.5, n_draws=2, random_state=1)
     assert (one["seed"], other.seed) == (0, 1)
-    assert other.to_dict()["rates"] != one["rates"]
+    assert other.to_dict()["true_positive_rate"] != one["true_positive_rate"]
 
 
 def test_a_large_table_is_sampled_and_weights_of_0_are_left_out():

@@ -307,7 +307,7 @@ def test_groups_and_times_are_no_features_and_reach_the_folds(
     table = write(f"x,z,patient,year,y\n{rows}")
     found = shown(tamiz("select", table, "-t", "y", "--group", "patient", "--assess", "--json", "--exclude", "year"))
     assert (found["columns"], found["assessment"]["groups"]) == (["x"], "patient")
-    assert "whole groups" in found["assessment"]["folds"]
+    assert "whole groups" in found["assessment"]["folds_description"]
     fixed = tamiz("select", table, "-t", "y", "--time", "year", "--fixed", "year")
     assert "fixed contains 'year', which is not a column" in fixed.stderr
     done = tamiz("select", table, "-t", "y", "--group", "patients")

@@ -135,7 +135,7 @@ def test_a_study_states_the_score_and_assesses_it_by_the_same_model(tamiz: Calla
     assert numbers["subset"]["merit"]["label"] == "accuracy of Gaussian naive Bayes"
     assert "not refitted" in numbers["subset"]["scoring_note"]
     # The merit was given no score: the assessment's is its own.
-    assert (numbers["assessment"]["predictor"], numbers["assessment"]["scoring"]) == (
+    assert (numbers["assessment"]["model"], numbers["assessment"]["scoring"]) == (
         "Gaussian naive Bayes",
         "roc_auc_ovr_weighted",
     )

@@ -160,81 +160,92 @@ def repeat(title: str) -> dict[str, Any]:
     }
 
 
-def _scores(values: list[float], spread: float) -> dict[str, Any]:
-    mean = float(np.mean(values))
-    return {"mean": mean, "interval": [mean - 2 * spread, mean + 2 * spread], "folds": values}
+def error_rates(names: list[str], n_true: int, n_draws: int = 20) -> dict[str, Any]:
+    """Return error rates of a search that finds half of the true columns, which are others in every draw, and a false one."""
 
+    def rows(chosen: Callable[[int], set[int]]) -> list[str]:
+        return ["".join("01"[j in chosen(draw)] for j in range(len(names))) for draw in range(n_draws)]
 
-def error_rates(names: list[str], n_true: int) -> dict[str, Any]:
-    """Return error rates of a search that finds 62 % of the true columns, with 31 % false ones among the selected."""
-    rates = {
-        "true_positive_rate": (0.62, 0.03),
-        "chance_true_positive_rate": (0.26, 0.01),
-        "false_positive_rate": (0.11, 0.02),
-        "false_discovery_proportion": (0.31, 0.04),
-        "strict_false_discovery_proportion": (0.25, 0.04),
-    }
+    def true(draw: int) -> set[int]:
+        return {(draw + k) % len(names) for k in range(n_true)}
+
+    def found(draw: int) -> set[int]:
+        return {(draw + k) % len(names) for k in range(0, n_true, 2)}
+
+    def false(draw: int) -> set[int]:
+        return {(5 * (draw % 2) + 3 * (draw % 3 == 1)) % len(names)} - true(draw)
+
     return {
-        **{name: {"mean": mean, "standard_error": error} for name, (mean, error) in rates.items()},
+        "selector": "CFS",
+        "truth": "random",
+        "names": names,
         "n_samples": 178,
-        "n_columns": len(names),
-        "n_true": n_true,
-        "n_draws": 20,
-        "target_kind": "classes",
+        "candidate_mask": "1" * len(names),
+        "true_sets": rows(true),
+        "selected_sets": rows(lambda draw: found(draw) | false(draw)),
+        "proxy_sets": rows(lambda draw: false(draw) if draw < 4 else set()),
+        "covered_sets": rows(found),
         "signal": 0.609375,
+        "signal_description": "",
+        "target_kind": "classes",
         "signal_strength": "equal",
-        "falsely_selected": [
-            {"name": name, "share": share} for name, share in zip(names, (0.4, 0.25, 0.1), strict=False)
-        ],
         "notes": ["Semi-synthetic targets are additive in the true columns."],
+        "seed": 0,
     }
 
 
 def assessment(subset: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Return an assessment of an apparent accuracy of 92 % and a nested one of 84 %."""
-    folds = [0.78, 0.89, 0.83, 0.94, 0.78, 0.83, 0.88, 0.82, 0.82, 0.83]
-    others = [name for name in names if name not in subset["columns"]][:3]
-    shares = [1.0, 1.0, 0.9, 0.7, *[0.4] * len(subset["columns"])][: len(subset["columns"])]
-    chosen = [{"name": n, "share": s, "chosen": True} for n, s in zip(subset["columns"], shares, strict=True)]
+    folds = np.array([0.78, 0.89, 0.83, 0.94, 0.78, 0.83, 0.88, 0.82, 0.82, 0.83])
+    columns = subset["columns"]
+    others = [name for name in names if name not in columns][:3]
+    shares = dict.fromkeys(others, 0.3) | dict(
+        zip(columns, [1.0, 1.0, 0.9, 0.7, *[0.4] * len(columns)][: len(columns)], strict=True)
+    )
     merits = np.random.default_rng(0).gamma(4, 0.02, 99) * subset["value"]
     return {
-        "predictor": "naive Bayes",
+        "selector": "CFS by Forward",
+        "model": "naive Bayes",
         "scoring": "accuracy",
-        "folds": "10 stratified folds",
+        "folds_description": "10 stratified folds",
         "n_samples": 178,
-        "scores": {
-            "baseline": _scores([0.4] * 10, 0.0),
-            "nested": _scores(folds, 0.02),
-            "apparent": _scores([score + 0.08 for score in folds], 0.02),
-            "all_columns": _scores([score + 0.03 for score in folds], 0.02),
-        },
-        "other_scores": [
-            {
-                "id": "roc_auc_ovr_weighted",
-                "scores": {
-                    "baseline": _scores([0.5] * 10, 0.0),
-                    "nested": _scores([score + 0.1 for score in folds], 0.02),
-                    "apparent": _scores([score + 0.11 for score in folds], 0.02),
-                    "all_columns": None,
-                },
-            }
-        ],
-        "deciding_score": "roc_auc_ovr_weighted",
-        "optimism": 0.08,
-        "helps": True,
-        "beats_chance": True,
-        "frequencies": [*chosen, *({"name": name, "share": 0.3, "chosen": False} for name in others)],
-        "stability": {"estimate": 0.68, "low": 0.6, "high": 0.76, "sentence": "Alike in part."},
+        "n_columns": len(names),
+        "groups": None,
+        "time": None,
+        "names": names,
+        "support": "".join("01"[name in columns] for name in names),
+        "merit": subset["value"],
+        "merit_name": "CFS",
+        "unit": "",
+        "nested": sample_model_effect.scores(folds, 0.04),
+        "apparent": sample_model_effect.scores(folds + 0.08, 0.04),
+        "all_columns": sample_model_effect.scores(folds + 0.03, 0.04),
+        "baseline": sample_model_effect.scores([0.4] * 10, 0.0),
+        "fold_sets": frequent_sets(names, shares),
+        "candidate_mask": "1" * len(names),
         "null": {
-            "statistic": "merit",
+            "null_values": merits.tolist(),
             "observed": subset["value"],
-            "p_value": 0.01,
-            "merits": merits.tolist(),
-            "shuffling": "shuffled among all rows",
+            "statistic": "merit",
+            "description": "shuffled among all rows",
         },
         "notes": [],
-        "error_rates": error_rates(names, max(len(subset["columns"]), 1)),
+        "seed": 0,
+        "other_scores": {
+            "roc_auc_ovr_weighted": {
+                "nested": sample_model_effect.scores(folds + 0.1, 0.04),
+                "apparent": sample_model_effect.scores(folds + 0.11, 0.04),
+                "baseline": sample_model_effect.scores([0.5] * 10, 0.0),
+                "all_columns": None,
+            }
+        },
+        "error_rates": None,
     }  # fmt: skip
+
+
+def frequent_sets(names: list[str], shares: dict[str, float]) -> list[str]:
+    """Return the columns of ten folds as 0 and 1, each in a share of the folds."""
+    return ["".join("01"[k < round(10 * shares.get(name, 0.0))] for name in names) for k in range(10)]
 
 
 def mean_rank(scores: list[Any]) -> dict[str, Any]:
@@ -658,9 +669,10 @@ def _build(
         "subset": subset,
         "reproduction": repeat(title),
         "recommendation": sample_model_effect.recommendation(names, subset["columns"]),
-        "model_effect": sample_model_effect.model_effect(len(names)),
+        "decisions": sample_model_effect.decisions(names, subset["columns"]),
         "noise_experiment": sample_model_effect.noise_experiment(names[0], len(names)),
         "assessment": assessment(subset, names),
+        "error_rates": error_rates(names, max(len(subset["columns"]), 1)),
         "maps": maps,
         "map_columns": None,
         # Maps of many rows are slow to judge by whole matrices.
@@ -800,24 +812,23 @@ def hostile() -> dict[str, Any]:
     result["reproduction"]["command"] = None
     result["subset"]["merit"]["label"] = HOSTILE[2]
     result["subset"]["search"]["label"] = HOSTILE[0]
-    result["model_effect"] |= {"selector": HOSTILE[0], "folds": HOSTILE[1], "notes": [*HOSTILE]}
-    result["model_effect"]["models"][0] = {"id": HOSTILE[0], "label": HOSTILE[0]}
-    result["model_effect"]["scores"][0]["id"] = HOSTILE[1]
-    result["noise_experiment"] |= {
-        "copied": HOSTILE[8],
+    experiment, assessed, recommended = (result[part] for part in ("noise_experiment", "assessment", "recommendation"))
+    experiment |= {
+        "copied_column": HOSTILE[8],
         "selector": HOSTILE[2],
-        "folds": HOSTILE[3],
+        "folds_description": HOSTILE[3],
         "scoring": HOSTILE[4],
     }
-    result["noise_experiment"]["models"][0] = {"id": HOSTILE[1], "label": HOSTILE[1]}
-    result["assessment"] |= {"predictor": HOSTILE[1], "scoring": HOSTILE[0], "folds": HOSTILE[2], "notes": [*HOSTILE]}
-    result["assessment"]["stability"]["sentence"] = HOSTILE[0]
-    result["assessment"]["null"]["shuffling"] = HOSTILE[1]
-    result["assessment"]["deciding_score"] = result["assessment"]["other_scores"][0]["id"] = HOSTILE[3]
-    result["recommendation"] |= {"columns": HOSTILE, "folds": HOSTILE[1], "notes": [*HOSTILE]}
-    result["recommendation"]["models"][0] = {"id": HOSTILE[2], "label": HOSTILE[2]}
-    result["recommendation"]["scores"][0]["id"] = HOSTILE[0]
-    result["recommendation"]["candidates"][1] |= {"label": HOSTILE[0], "columns": HOSTILE}
+    for by_model in (value for value in experiment.values() if isinstance(value, dict) and "naive_bayes" in value):
+        by_model[HOSTILE[1]] = by_model.pop("naive_bayes")
+    experiment["models"][HOSTILE[1]] = HOSTILE[1]
+    assessed |= {"model": HOSTILE[1], "scoring": HOSTILE[0], "folds_description": HOSTILE[2], "notes": [*HOSTILE]}
+    assessed["null"]["description"] = HOSTILE[1]
+    assessed["other_scores"][HOSTILE[3]] = assessed["other_scores"].pop("roc_auc_ovr_weighted")
+    recommended |= {"folds_description": HOSTILE[1], "notes": [*HOSTILE]}
+    sample_model_effect.rename_model(recommended, "naive_bayes", HOSTILE[2])
+    sample_model_effect.rename_scoring(recommended, HOSTILE[0])
+    recommended["candidates"]["cfs"] |= {"label": HOSTILE[0], "columns": HOSTILE}
     result["maps"][0] |= {"label": HOSTILE[0], "axes": [HOSTILE[0], HOSTILE[2]], "notes": [*HOSTILE]}
     result["maps"][0]["spectrum"]["label"] = HOSTILE[1]
     result["maps"][1] |= {"label": HOSTILE[3], "axes": [HOSTILE[1], HOSTILE[3]], "proximity_note": HOSTILE[0]}
@@ -865,9 +876,10 @@ def bare() -> dict[str, Any]:
     }
     result["subset"] = None
     result["recommendation"] = None
-    result["model_effect"] = None
+    result["decisions"] = []
     result["noise_experiment"] = None
     result["assessment"] = None
+    result["error_rates"] = None
     result["graph"] = None
     result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]
     quality = result["quality"]

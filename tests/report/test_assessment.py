@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tamiz.report.assessment import collect_assessment
 
+from . import sample, sample_model_effect
 from .reading import mark_places, panel_of, record_of
 
 
@@ -25,42 +27,44 @@ def test_every_score_is_shown_with_its_meaning_and_a_share_is_not_rounded_up_to_
         "All columns": "87%",
         "Baseline": "40%",
     }
-    wine["assessment"]["scores"]["nested"]["interval"] = [-0.1, 1.2]
+    wine["assessment"]["nested"] = sample_model_effect.scores(wine["assessment"]["nested"]["values"], 0.9)
     assert collected(wine)["facts"][1][1] == "84% (0% to 100%)"
-    wine["assessment"]["scores"]["all_columns"] = None
+    wine["assessment"]["all_columns"] = None
     assert [name for name, *_ in collected(wine)["facts"]][-1] == "Baseline"
     assert len(collected(wine)["facts"]) == 3
 
 
 def test_the_marks_of_the_scores_share_one_scale_and_the_nested_cv_score_has_its_interval(wine: dict[str, Any]) -> None:
-    scores = wine["assessment"]["scores"]
-    means = [scores[name]["mean"] for name in ("apparent", "nested", "all_columns", "baseline")]
+    means = [np.mean(wine["assessment"][name]["values"]) for name in ("apparent", "nested", "all_columns", "baseline")]
     places = [mark_places(mark) for *_, mark in collected(wine)["facts"]]
     dots = [dot for dot, _ in places]
     slope = (dots[0] - dots[3]) / (means[0] - means[3])
     assert dots == pytest.approx([dots[3] + slope * (mean - means[3]) for mean in means], abs=0.2)
     assert [line is None for _, line in places] == [True, False, True, True]
-    ends = [dots[3] + slope * (end - means[3]) for end in scores["nested"]["interval"]]
+    ends = [dots[3] + slope * (end - means[3]) for end in (means[1] - 0.04, means[1] + 0.04)]
     assert places[1][1] == pytest.approx(ends, abs=0.2)
 
 
 def test_the_title_states_the_optimism_and_the_caption_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
     assert collected(wine)["title"] == "The nested CV score is 8 points below the apparent score"
     assert collected(wine)["design"] == "Accuracy of naive Bayes, 178 rows, 10 stratified folds."
-    wine["assessment"]["optimism"] = -0.01
+    wine["assessment"]["apparent"] = sample_model_effect.scores([0.8] * 10, 0.0)
     assert collected(wine)["title"] == "Nested cross-validation confirms the apparent score"
 
 
 def test_columns_are_counted_by_the_folds_that_choose_them(wine: dict[str, Any]) -> None:
     assert collected(wine)["chosen"] == "Fewer than half of the folds select od280/od315_of_diluted_wines and proline"
-    for column in wine["assessment"]["frequencies"]:
-        column["share"] = max(column["share"], 0.5)
+    names, columns = wine["assessment"]["names"], wine["subset"]["columns"]
+
+    def select(shares: list[float]) -> None:
+        found = dict(zip(columns, shares, strict=True))
+        wine["assessment"]["fold_sets"] = sample.frequent_sets(names, found)
+
+    select([1.0, 1.0, 0.9, 0.7, *[0.5] * (len(columns) - 4)])
     assert collected(wine)["chosen"] == "Every fold selects alcohol and flavanoids"
-    for column in wine["assessment"]["frequencies"]:
-        column["share"] = 0.9
+    select([0.9] * len(columns))
     assert collected(wine)["chosen"] == "At least half of the folds select each column of the subset"
-    for column in wine["assessment"]["frequencies"]:
-        column["share"] = 1.0
+    select([1.0] * len(columns))
     assert collected(wine)["chosen"] == "Every fold selects all columns of the subset"
 
 
@@ -73,19 +77,15 @@ def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: 
     assert null["note"].endswith("shuffled among all rows; p\u00a0=\u00a00.01, significant at 0.05.")
     assert panel.get_xlabel().startswith("Best ")
     # As where no column has a cut: every merit is 0.
-    wine["assessment"]["null"] |= {"merits": [0.0] * 19, "observed": 0.0, "p_value": 1.0}
-    wine["assessment"]["beats_chance"] = False
+    wine["assessment"]["null"] |= {"null_values": [0.0] * 19, "observed": 0.0}
     null = collected(wine)["null"]
     assert max(bar.get_height() for bar in panel_of(null["chart"]).patches) == 19
     assert null["title"].startswith("19 of 19 searches on shuffled targets reached the ")
     assert null["note"].endswith("p\u00a0=\u00a01, not significant at 0.05.")
     # Of five searches, none can show anything.
-    wine["assessment"] |= {
-        "null": wine["assessment"]["null"] | {"merits": [0.0] * 5, "observed": 1.0, "p_value": 1 / 6}
-    }
-    wine["assessment"]["beats_chance"] = True
+    wine["assessment"]["null"] |= {"null_values": [0.0] * 5, "observed": 1.0}
     assert collected(wine)["null"]["note"].endswith(", too few searches for a p-value of 0.05.")
-    wine["assessment"] |= {"null": None, "beats_chance": True}
+    wine["assessment"]["null"] = None
     assert collected(wine)["null"] is None
 
 
@@ -100,8 +100,7 @@ def test_a_study_without_assessment_has_no_section_on_it(bare: dict[str, Any]) -
 
 def test_a_score_much_worse_than_the_mean_is_drawn_at_the_edge_and_stated(wine: dict[str, Any]) -> None:
     wine["assessment"]["scoring"] = "r2"
-    honest = wine["assessment"]["scores"]["nested"]
-    honest |= {"mean": -5e8, "interval": [-2e9, 1e9], "folds": [-5e9, *[0.5] * 9]}
+    wine["assessment"]["nested"] = sample_model_effect.scores([-5e9, *[0.5] * 9], 1.5e9)
     shown = collect_assessment(record_of(wine))
     assert shown is not None
     _, text, _, mark = shown["facts"][1]

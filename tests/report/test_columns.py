@@ -12,8 +12,8 @@ import pytest
 
 from tamiz.report import columns, text
 from tamiz.report.columns import collect_columns, ranking_notes, uncut_sentences
-from tamiz.report.records.codec import from_json
 from tamiz.report.records.columns import RankingRecord
+from tamiz.runtime.codec import from_json
 
 from . import sample
 from .reading import mark_places, record_of, render
@@ -290,8 +290,8 @@ def test_the_evidence_of_a_column_has_its_cut_points_values_folds_and_associatio
     assert told["Association"] == "Highest where class is 1 (eta 0.82, 0.76 to 0.86)."
     column = next(one for one in wine["table"]["columns"] if one["name"] == "proline")
     assert f"smallest {column['numbers']['min']:g}, mean" in told["Values"]
-    share = {one["name"]: one["share"] for one in wine["assessment"]["frequencies"]}
-    assert told["Chosen in the folds"] == f"{round(10 * share['proline'])} of 10"
+    j = wine["assessment"]["names"].index("proline")
+    assert told["Chosen in the folds"] == f"{sum(row[j] == '1' for row in wine['assessment']['fold_sets'])} of 10"
     assert facts(wine, "bottle")["Excluded"].startswith("Every row has its own value")
 
 
@@ -413,7 +413,7 @@ def test_the_mean_rank_is_defined_in_the_glossary(wine: dict[str, Any]) -> None:
 def test_the_readers_choice_begins_with_the_recommended_columns(wine: dict[str, Any]) -> None:
     subset = set(wine["subset"]["columns"])
     wine["recommendation"]["recommended"] = "knn"
-    recommended = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "knn")["columns"]
+    recommended = wine["recommendation"]["candidates"]["knn"]["columns"]
     assert set(recommended) != subset
     assert {row["name"] for row in rows(wine) if row["kept"]} == set(recommended)
     assert "initially those that are kept" in render(wine)

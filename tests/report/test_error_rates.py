@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import re
 import statistics
@@ -11,11 +12,10 @@ import numpy as np
 import pytest
 from tests.reference.error_rates import error_rates as rates_of_draw
 
-from tamiz._study.model_descriptions import describe_error_rates
 from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.report.error_rates import collect_error_rates, error_rates_design, error_rates_text
-from tamiz.report.records.codec import from_json
-from tamiz.report.records.models import ErrorRatesRecord
+from tamiz.report.text import join_names
+from tamiz.runtime.codec import to_json
 
 from . import sample
 from .reading import record_of, render, result_of, summary
@@ -56,7 +56,7 @@ def counted(found: SelectionErrorRates) -> dict[str, list[float]]:
 def test_the_percentages_of_the_sentence_are_those_of_the_draws(seed: int) -> None:
     found = simulated(seed)
     expected = counted(found)
-    text = error_rates_text(describe_error_rates(found))
+    text = error_rates_text(found)
     pairs = [(float(mean), float(error)) for mean, error in re.findall(r"([\d.]+)% ± ([\d.]+)%", text)]
     names = ["true_positive_rate", "false_discovery_proportion", "strict_false_discovery_proportion"]
     if statistics.mean(expected[names[1]]) == statistics.mean(expected[names[2]]):
@@ -73,57 +73,55 @@ def test_the_percentages_of_the_sentence_are_those_of_the_draws(seed: int) -> No
     )
 
 
-def test_the_record_has_the_rates_of_the_draws() -> None:
-    found = simulated(3)
-    record, expected = describe_error_rates(found), counted(found)
-    for name in ("true_positive_rate", "chance_true_positive_rate", "false_positive_rate"):
-        assert getattr(record, name).mean == pytest.approx(statistics.mean(expected[name]))
-    shares = (found.selected_sets & ~found.true_sets).mean(axis=0)
-    assert record.falsely_selected[0].share == shares.max()
-    assert (record.n_true, record.n_columns, record.n_draws, record.n_samples) == (3, 10, 6, 90)
-
-
-def rates(**more: Any) -> ErrorRatesRecord:
-    return from_json(ErrorRatesRecord, sample.error_rates(list(NAMES), 4) | more)
-
-
-def rate(mean: float, error: float = 0.0) -> dict[str, float]:
-    return {"mean": mean, "standard_error": error}
+def drawn(true: int = 4, columns: int = 10, n_draws: int = 20, **more: Any) -> SelectionErrorRates:
+    """Return draws with the same true columns, of which some are selected, with as many false ones as each draw has."""
+    sets: dict[str, Any] = {name: np.zeros((n_draws, columns), dtype=bool) for name in ("true_sets", "selected_sets")}
+    sets["true_sets"][:, :true] = True
+    sets["selected_sets"][:, 0] = True
+    for draw, n_false in enumerate(more.pop("n_false", [0] * n_draws)):
+        sets["selected_sets"][draw, true : true + n_false] = True
+        sets["selected_sets"][draw, 0] = n_false < columns - true
+    sets |= {"proxy_sets": np.zeros_like(sets["true_sets"]), "covered_sets": sets["true_sets"] & sets["selected_sets"]}
+    names = tuple(f"x{j}" for j in range(columns))
+    known = {"names": names, "n_samples": 178, "candidate_mask": np.ones(columns, dtype=bool), "target_kind": "classes"}
+    return simulated(0, **sets | known | {"signal": 0.609375} | more)
 
 
 def test_two_sentences_state_rows_targets_and_rates() -> None:
-    assert error_rates_text(rates()) == (
-        "On 20 semi-synthetic targets of 178 rows, the search finds 62% ± 3% of the true columns (mean and standard error; as many "
-        "columns drawn at random: 26%), and 31% ± 4% of the columns that it selects are false (25% ± 4% if columns that nearly "
+    # Of 20 draws, 10 have a false column beside the true one, and in 5 of these it is a proxy.
+    found = drawn(n_false=[1] * 10 + [0] * 10)
+    found.proxy_sets[:5, 4] = True
+    assert error_rates_text(found) == (
+        "On 20 semi-synthetic targets of 178 rows, the search finds 25% ± 0% of the true columns (mean and standard error; as many "
+        "columns drawn at random: 15%), and 25% ± 6% of the columns that it selects are false (12% ± 5% if columns that nearly "
         "equal a true one are not counted)."
     )
-    assert error_rates_design(rates(), has_gain=True) == (
+    assert error_rates_design(found, has_gain=True) == (
         "Each target is computed from 4 random columns of 10, the true ones, and noise: they explain 61% of the variance of the "
         "latent variable behind the classes, a signal as strong as the one estimated for the real target."
     )
-    assert error_rates_design(rates(), has_gain=False).endswith(" estimated for the real target, which may be none.")
+    assert error_rates_design(found, has_gain=False).endswith(" estimated for the real target, which may be none.")
     one = error_rates_design(
-        rates(n_true=1, target_kind="number", signal=0.1, signal_strength="stronger"), has_gain=False
+        drawn(true=1, target_kind="number", signal=0.1, signal_strength="stronger"), has_gain=False
     )
     assert one == (
         "Each target is computed from 1 random column of 10, the true one, and noise: it explains 10% of the variance of the "
         "target, a stronger signal than that of the real target."
     )
+    assert error_rates_design(drawn(signal_strength=None), has_gain=True).endswith("behind the classes, as requested.")
 
 
 @pytest.mark.parametrize(
-    ("false", "title", "words"),
+    ("n_false", "title", "words"),
     [
-        (rate(0.0), "no selected column is false", "and 0% ± 0% of the columns"),
-        (rate(1.0), "100% of the selected columns are false", "and 100% ± 0% of the columns"),
-        (rate(0.042, 0.011), "4.2% of the selected columns are false", "and 4.2% ± 1.1% of the columns"),
-        (rate(0.3, 0.004), "30% of the selected columns are false", "and 30.0% ± 0.4% of the columns"),
+        ([0] * 20, "no selected column is false", "and 0% ± 0% of the columns"),
+        ([6] * 20, "100% of the selected columns are false", "and 100% ± 0% of the columns"),
+        ([1, 1] + [0] * 18, "5.0% of the selected columns are false", "and 5.0% ± 3.4% of the columns"),
+        ([3, *[2] * 19], "67% of the selected columns are false", "and 67.1% ± 0.4% of the columns"),
     ],
 )  # fmt: skip
-def test_small_rates_have_a_decimal_and_none_is_rounded_to_0(false: dict[str, float], title: str, words: str) -> None:
-    wine = sample.wine()
-    strict = {"strict_false_discovery_proportion": false}
-    wine["assessment"]["error_rates"] |= {"false_discovery_proportion": false, **strict}
+def test_small_rates_have_a_decimal_and_none_is_rounded_to_0(n_false: list[int], title: str, words: str) -> None:
+    wine = sample.wine() | {"error_rates": to_json(drawn(n_false=n_false))}
     shown = collect_error_rates(record_of(wine))
     assert shown is not None
     assert shown["title"] == f"On targets with known true columns, {title}"
@@ -132,7 +130,7 @@ def test_small_rates_have_a_decimal_and_none_is_rounded_to_0(false: dict[str, fl
 
 
 def test_the_section_names_the_columns_that_are_often_false_and_repeats_no_note(wine: dict[str, Any]) -> None:
-    found = wine["assessment"]["error_rates"]
+    found = wine["error_rates"]
     found["notes"] = [
         wine["warnings"][0]["sentence"],
         "5 folds in place of 10.",
@@ -141,24 +139,25 @@ def test_the_section_names_the_columns_that_are_often_false_and_repeats_no_note(
     wine["assessment"]["notes"] = ["5 folds in place of 10."]
     shown = collect_error_rates(record_of(wine))
     assert shown is not None
-    first = found["falsely_selected"][0]["name"]
-    second, third = (one["name"] for one in found["falsely_selected"][1:])
-    assert shown["often"] == (
-        f"Most often selected without being true: {first} (for 40% of the targets), {second} (25%) and {third} (10%)."
-    )
+    counts = collections.Counter[str]()
+    for true, selected in zip(found["true_sets"], found["selected_sets"], strict=True):
+        counts.update(name for name, t, s in zip(found["names"], true, selected, strict=True) if (t, s) == ("0", "1"))
+    (first, n), *others = sorted(counts.items(), key=lambda one: (-one[1], found["names"].index(one[0])))
+    listed = [f"{first} (for {n / 20:.0%} of the targets)", *(f"{name} ({m / 20:.0%})" for name, m in others)]
+    assert len(listed) > 1
+    assert shown["often"] == f"Most often selected without being true: {join_names(listed, width=80)}."
     assert shown["notes"] == ["Some targets have fewer true columns."]
     page = render(wine)
     # A mean and its standard error stay on one line.
     assert shown["finding"].replace(" ± ", "\u00a0±\u00a0") in page
     assert shown["design"] in page
     assert f"Error rates: {shown['finding']} {shown['design']}" in summary(result_of(wine))
-    found["falsely_selected"] = []
+    found["selected_sets"] = found["true_sets"]
     assert "Most often selected" not in render(wine)
 
 
-def test_a_result_of_an_earlier_version_has_no_error_rates(wine: dict[str, Any]) -> None:
-    del wine["assessment"]["error_rates"]
-    assert record_of(wine).assessment.error_rates is None  # type: ignore[union-attr]
+def test_without_error_rates_the_page_has_none(wine: dict[str, Any]) -> None:
+    wine["error_rates"] = None
     assert collect_error_rates(record_of(wine)) is None
     assert 'id="error-rates"' not in render(wine)
     assert "Error rates" not in summary(result_of(wine))

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from tamiz.report import Result, registry
+from tamiz.runtime.codec import to_json
 
 from . import sample
-from .reading import render, result_of
+from .reading import record_of, render, result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +110,7 @@ def test_every_script_of_data_is_json_or_packed_json(hostile: dict[str, Any]) ->
     numbers = page.data.pop("numbers")
     for text in page.data.values():
         json.loads(text)
-    assert json.loads(gzip.decompress(base64.b64decode(numbers))) == hostile
+    assert json.loads(gzip.decompress(base64.b64decode(numbers))) == to_json(record_of(hostile))
 
 
 def test_only_the_script_of_the_page_may_run(wine: dict[str, Any]) -> None:

@@ -20,8 +20,8 @@ def test_the_charts_state_what_they_show_and_their_names_are_within_them(read: A
             inner = text.bounding_box()
             assert box["x"] - 1 <= inner["x"]
             assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1
-    assert page.locator("#comparison tbody").count() == 3
-    assert page.locator("#comparison svg.mark").count() == 9
+    assert page.locator("#comparison tbody").count() == 2
+    assert page.locator("#comparison svg.mark").count() == 6
 
 
 def test_the_lines_of_a_model_have_another_colour_in_the_dark(read: Any) -> None:

@@ -9,40 +9,45 @@ import numpy as np
 import pytest
 
 from tamiz import RankSelector, selection_report
-from tamiz._study.model_descriptions import describe_assessment
+from tamiz.assessment.score_report import SelectionReport
 from tamiz.criteria import FisherScore
-from tamiz.report.records.codec import from_json
-from tamiz.report.records.models import AssessmentRecord
 from tamiz.report.score_text import ScoreFormat, assessment_verdict
+from tamiz.runtime.codec import from_json
 
-from . import sample
+from . import sample, sample_model_effect
 
 SELECTION = "the 2 columns selected by CFS"
 BETTER = f"With {SELECTION}, new rows are predicted better than without columns: "
 
 
-def assessed(apparent: float, nested: float, baseline: float, scoring: str = "accuracy", **more: Any) -> dict[str, Any]:
+def assessed(
+    apparent: float, nested: float, baseline: float, scoring: str = "accuracy", half: float = 0.04, **more: Any
+) -> dict[str, Any]:
     """Return an assessment by one score alone."""
     found = sample.assessment({"columns": ["ash", "hue"], "value": 0.5}, ["ash", "hue", "proline"])
-    for name, mean in (("apparent", apparent), ("nested", nested), ("baseline", baseline)):
-        found["scores"][name] |= {"mean": mean, "interval": [mean - 0.04, mean + 0.04]}
-    found |= {"scoring": scoring, "deciding_score": scoring, "other_scores": []}
-    return {**found, "optimism": apparent - nested, **more}
+    found |= {
+        "apparent": sample_model_effect.folded(apparent, 0.04),
+        "nested": sample_model_effect.folded(nested, half),
+    }
+    found |= {"baseline": sample_model_effect.baseline(baseline), "scoring": scoring, "other_scores": {}}
+    return {**found, **more}
 
 
 def beside(scoring: str, nested: float, baseline: float) -> dict[str, Any]:
     """Return another score of the same predictions."""
-    ends = {"interval": [nested - 0.03, nested + 0.03], "folds": []}
-    of_columns = {"mean": nested, **ends}
-    without = {"mean": baseline, **ends}
-    return {
-        "id": scoring,
-        "scores": {"nested": of_columns, "apparent": of_columns, "baseline": without, "all_columns": None},
-    }
+    of_columns, without = map(sample_model_effect.baseline, (nested, baseline))
+    return {scoring: {"nested": of_columns, "apparent": of_columns, "baseline": without, "all_columns": None}}
+
+
+def null(n_reached: int) -> dict[str, Any]:
+    """Return merits of 19 searches, of which some reach the observed one."""
+    merits = [0.1 * k for k in range(19)]
+    observed = merits[19 - n_reached] if n_reached else 2.0
+    return {"null_values": merits, "observed": observed, "statistic": "merit", "description": "shuffled among all rows"}
 
 
 def verdict(data: dict[str, Any]) -> str:
-    return assessment_verdict(from_json(AssessmentRecord, data), SELECTION)
+    return assessment_verdict(from_json(SelectionReport, data), SELECTION)
 
 
 def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent_score_is_optimism() -> None:
@@ -65,52 +70,52 @@ def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent
 
 
 def test_without_a_gain_the_verdict_begins_with_that_and_the_interval() -> None:
-    words = verdict(assessed(0.69, 0.4, 0.55, helps=False, beats_chance=False))
+    words = verdict(assessed(0.69, 0.4, 0.55, null=null(3)))
     assert words.startswith(
         "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% "
         "(95% 36.0% to "
         "44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
     )
-    words = verdict(assessed(0.69, 0.54, 0.55, helps=False))
+    words = verdict(assessed(0.69, 0.54, 0.55))
     assert words.startswith("No gain over the baseline was found on new rows: accuracy 54.0% (95% ")
 
 
 def test_a_gain_within_its_error_is_not_denied_where_shuffled_targets_give_less() -> None:
-    found = assessed(0.69, 0.6, 0.55, helps=False)
-    found["null"] |= {"p_value": 0.01}
+    found = assessed(0.69, 0.6, 0.55, half=0.08, null=null(0))
     assert verdict(found).startswith(
         "The merit is better than on shuffled targets, but the gain on new rows is within its error: accuracy 60.0% (95% "
     )
-    found["null"] |= {"p_value": 0.2}
+    found["null"] = null(3)
+    assert verdict(found).startswith("No gain over the baseline was found on new rows, and the merit is no better than")
+    # Of fewer searches, none can show anything.
+    found["null"] |= {"null_values": [0.0] * 5}
     assert verdict(found).startswith("No gain over the baseline was found on new rows: ")
 
 
 def test_a_gain_with_a_merit_within_the_permutation_null_is_stated_with_that_limitation() -> None:
-    found = assessed(0.87, 0.79, 0.5, beats_chance=False)
-    merits = [0.1 * k for k in range(19)]
-    found["null"] |= {"merits": merits, "observed": merits[16], "p_value": 0.2}
+    found = assessed(0.87, 0.79, 0.5, null=null(3))
     assert verdict(found).endswith(
         " Yet 3 of 19 searches on shuffled targets reached the merit 1.6: the merit itself may be chance."
     )
 
 
 def test_a_search_that_keeps_no_column_has_no_score() -> None:
-    found = assessed(0.5, 0.5, 0.5, frequencies=[{"name": "ash", "share": 0.2, "chosen": False}])
+    found = assessed(0.5, 0.5, 0.5, support="000")
     assert verdict(found) == (
         "The search keeps no column, so there is no score to evaluate; the baseline is accuracy 50%."
     )
 
 
 def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() -> None:
-    found = assessed(0.9, 0.85, 0.6, deciding_score="roc_auc", other_scores=[beside("roc_auc", 0.88, 0.5)])
+    found = assessed(0.9, 0.85, 0.6, other_scores=beside("roc_auc", 0.88, 0.5))
     assert verdict(found) == (
         f"{BETTER}AUC 0.880 in nested cross-validation of 178 rows, "
         "baseline 0.500. The apparent score is accuracy 90% beside 85% in nested cross-validation, of which 5 points are "
         "optimism."
     )
-    record = from_json(AssessmentRecord, found)
-    assert record.scores_by("roc_auc").nested.mean == 0.88
-    assert record.scores_by("accuracy") is record.scores
+    record = from_json(SelectionReport, found)
+    assert record.scores_of("roc_auc").nested.mean == pytest.approx(0.88)
+    assert record.scores_of("accuracy").nested is record.nested
 
 
 @pytest.mark.parametrize(
@@ -122,7 +127,7 @@ def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() ->
     ],
 )
 def test_accuracy_below_the_most_frequent_class_is_stated_beside_a_gain(nested: float, words: str) -> None:
-    found = assessed(0.8, 0.8, 0.5, "roc_auc", other_scores=[beside("accuracy", nested, 0.95)])
+    found = assessed(0.8, 0.8, 0.5, "roc_auc", other_scores=beside("accuracy", nested, 0.95))
     assert verdict(found).startswith(f"{BETTER}AUC 0.800 in nested")
     assert verdict(found).endswith(words)
 
@@ -137,14 +142,13 @@ def imbalanced() -> tuple[Any, Any]:
 
 
 def test_a_rare_class_that_columns_predict_is_a_gain_although_accuracy_is_below_its_baseline() -> None:
-    report = selection_report(RankSelector(FisherScore(), n_features=2), *imbalanced(), n_splits=5, n_permutations=0)
-    found = describe_assessment(report, ())
-    accuracy = found.scores_by("accuracy")
+    found = selection_report(RankSelector(FisherScore(), n_features=2), *imbalanced(), n_splits=5, n_permutations=0)
+    accuracy = found.scores_of("accuracy")
     assert accuracy.nested.mean < accuracy.baseline.mean == pytest.approx(0.95)
     assert found.deciding_score == "roc_auc"
-    assert found.helps
+    assert found.beats_baseline
     words = assessment_verdict(found, SELECTION)
-    mean = found.scores.nested.mean
+    mean = found.nested.mean
     assert words.startswith(f"{BETTER}AUC {mean:.3f} in nested")
     assert f"is below the {100 * accuracy.baseline.mean:.1f}% of always predicting the most frequent class" in words
     assert "No gain" not in words
@@ -153,7 +157,7 @@ def test_a_rare_class_that_columns_predict_is_a_gain_although_accuracy_is_below_
         RankSelector(FisherScore(), n_features=2), *imbalanced(), scoring="accuracy", n_splits=5, n_permutations=0
     )
     assert (asked.scoring, asked.deciding_score) == ("accuracy", "roc_auc")
-    assert "No gain" not in assessment_verdict(describe_assessment(asked, ()), SELECTION)
+    assert "No gain" not in assessment_verdict(asked, SELECTION)
     assert "No gain" not in asked.verdict
 
 
@@ -163,7 +167,7 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 10)), np.arange(200) % 20 == 0
         found = selection_report(RankSelector(FisherScore(), n_features=3), X, y, n_splits=5, n_permutations=0)
-        words = assessment_verdict(describe_assessment(found, ()), SELECTION)
+        words = assessment_verdict(found, SELECTION)
         gains += found.beats_baseline
         if found.beats_baseline:
             continue

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tamiz.assessment.score_report import Recommendation
 from tamiz.report import marks
 from tamiz.report.recommendation import decision_code, decision_row, short_reasons
 from tamiz.report.verdict import collect_verdict
+from tamiz.runtime.codec import from_json
 
 from . import sample
 from .reading import collected, mark_places, record_of, render
@@ -21,17 +23,17 @@ def shown(result: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -> None:
     found, scores = wine["recommendation"], shown(wine)["scores"]
-    deciding = [one["id"] for one in found["models"]].index(found["deciding"])
-    every = next(one for one in found["candidates"] if one["id"] == "all_columns")["scores"][0][deciding]
+    deciding = from_json(Recommendation, found)
+    every = deciding.all_columns.scores[deciding.deciding]
     kept, whole, nothing = scores["rows"]
-    for row, score in ((kept, found["score"]), (whole, every)):
+    for row, score in ((kept, deciding.score), (whole, every)):
         unit = 100 if "%" in row["text"] else 1
-        assert float(row["text"].rstrip("%")) == pytest.approx(unit * score["mean"], abs=0.06)
+        assert float(row["text"].rstrip("%")) == pytest.approx(unit * score.mean, abs=0.06)
         dot, (low, high) = mark_places(row["mark"])
         assert low <= dot <= high
     assert mark_places(nothing["mark"])[1] is None
     dots = [mark_places(row["mark"])[0] for row in scores["rows"]]
-    means = [found["score"]["mean"], every["mean"], found["scores"][0]["baseline"]["mean"]]
+    means = [deciding.score.mean, every.mean, 0.5]
     low, high = (float(end.rstrip("%")) for end in scores["ends"])
     assert 0 <= low < high <= (100 if "%" in scores["ends"][0] else 1)
     # Positions are a linear function of the scores.
@@ -40,9 +42,9 @@ def test_the_scores_are_those_of_the_record_on_one_scale(wine: dict[str, Any]) -
 
 
 def test_the_headline_names_how_many_columns_are_kept(wine: dict[str, Any]) -> None:
-    kept = wine["recommendation"]["columns"]
+    kept = wine["recommendation"]["candidates"]["cfs"]["columns"]
     verdict = shown(wine)
-    every = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "all_columns")
+    every = wine["recommendation"]["candidates"]["all_columns"]
     assert verdict["headline"] == f"Keep {len(kept)} of {len(every['columns'])} columns"
     # The section counts the same columns.
     assert f"Keep {len(kept)} of {len(every['columns'])} columns: " in render(wine)
@@ -56,7 +58,7 @@ def test_the_headline_names_how_many_columns_are_kept(wine: dict[str, Any]) -> N
 
 
 def test_where_the_selection_may_be_chance_nothing_is_kept(wine: dict[str, Any]) -> None:
-    wine["recommendation"] |= {"recommended": None, "columns": [], "chance": "3 of 19 searches reach as much."}
+    wine["recommendation"] |= {"chance": "3 of 19 searches reach as much."}
     verdict = shown(wine)
     assert (verdict["headline"], verdict["kept"]) == ("Keep nothing yet", [])
     assert "Stability" not in verdict["reliability"]
@@ -66,8 +68,7 @@ def test_where_the_selection_may_be_chance_nothing_is_kept(wine: dict[str, Any])
 
 
 def test_all_columns_are_one_selection(wine: dict[str, Any]) -> None:
-    every = next(one for one in wine["recommendation"]["candidates"] if one["id"] == "all_columns")
-    wine["recommendation"] |= {"recommended": "all_columns", "columns": every["columns"]}
+    wine["recommendation"]["recommended"] = "all_columns"
     verdict = shown(wine)
     assert verdict["headline"].startswith("Keep all ")
     assert "Stability" not in verdict["reliability"]
@@ -77,7 +78,7 @@ def test_all_columns_are_one_selection(wine: dict[str, Any]) -> None:
 def test_reasons_are_those_of_the_selection(wine: dict[str, Any]) -> None:
     record = record_of(wine)
     reasons = short_reasons(record)
-    decisions = record.recommendation.decisions
+    decisions = record.decisions
     assert decisions
     beginnings = {"kept": "kept", "same": "redundant with", "nothing": "adds nothing measurable", "less": "adds less"}
     for one in decisions:
@@ -204,10 +205,10 @@ def test_a_numeric_target_is_a_dot_between_its_ends(wine: dict[str, Any]) -> Non
 
 
 def test_parts_of_a_date_count_as_one_column(wine: dict[str, Any]) -> None:
-    decided = [dict(one) for one in wine["recommendation"]["decisions"] if not one["kept"] and one["same_as"] is None]
+    decided = [dict(one) for one in wine["decisions"] if not one["kept"] and one["same_as"] is None]
     for one in decided:
         one |= {"p_value": 0.9, "similar": [], "relevance": 0.1}
-    wine["recommendation"]["decisions"] = decided
+    wine["decisions"] = decided
     first, second = (one["name"] for one in decided[:2])
     for column in wine["table"]["columns"]:
         if column["name"] in (first, second):

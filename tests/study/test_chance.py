@@ -9,10 +9,11 @@ import tamiz
 from tamiz import SubsetSelector, open_table
 from tamiz._study.run import StudyRun
 from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.recommendation import Recommendation
+from tamiz.assessment.score_report import Recommendation
 from tamiz.criteria import CFS, Variance
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst
+from tamiz.selection.null_distribution import PermutationNull
 
 
 def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
@@ -23,8 +24,9 @@ def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     study = SimpleNamespace(table=table, leaking=frozenset(), steps=SimpleNamespace(interruption_note=None))
 
     def find(merits, **more):
-        null = SimpleNamespace(merits=merits, observed=0.5, statistic="merit", shuffling="shuffled among all rows")
-        assessed = None if merits is None else SimpleNamespace(null=null)
+        assessed = None
+        if merits is not None:
+            assessed = SimpleNamespace(null=PermutationNull(np.array(merits), 0.5, "merit", "shuffled among all rows"))
         return StudyRun._find_chance(study, selector, more.get("subset", subset), assessed, table)
 
     with pytest.warns(TamizWarning, match="may be chance. 1 of 19 searches on targets shuffled among all rows reaches"):
@@ -48,9 +50,9 @@ def test_the_warning_and_the_recommendation_are_one_decision(monkeypatch, low, w
     monkeypatch.setattr(FoldScores, "interval", property(lambda scores: (scores.mean + low, scores.mean + 1.0)))
     monkeypatch.setattr(Recommendation, "gain", property(lambda found: FoldScores(np.zeros(5), 1.0)))
     record = tamiz.study(X, y, time=np.arange(80.0), relevances=[Variance()], maps=[]).record
-    assert record.recommendation.score.mean - 0.1 > record.recommendation.scores[0].baseline.mean
+    assert record.recommendation.score.mean - 0.1 > record.recommendation.baseline["r2"].mean
     warned = [str(one) for one in record.warnings if one.code == "TZ302"]
-    assert bool(warned) == (record.recommendation.recommended is None) == withheld
+    assert bool(warned) == bool(record.recommendation.chance) == withheld
     assert all("no column can be tested, because rows in time are not independent" in one for one in warned)
 
 
@@ -65,4 +67,4 @@ def test_a_requested_search_that_may_be_chance_is_recommended_if_its_score_is_ev
     monkeypatch.setattr(FoldScores, "interval", property(lambda scores: (scores.mean + low, scores.mean + 1.0)))
     monkeypatch.setattr(Recommendation, "gain", property(lambda found: FoldScores(np.zeros(5), 1.0)))
     asked = {"selector": SubsetSelector(CFS(), BestFirst()), "relevances": [Variance()], "maps": []}
-    assert (tamiz.study(X, y, **asked).record.recommendation.recommended is None) == withheld
+    assert bool(tamiz.study(X, y, **asked).record.recommendation.chance) == withheld

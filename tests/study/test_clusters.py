@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from tamiz import open_table, study
 from tamiz._study import map_colors
 from tamiz._study.map_colors import describe_clusters
-from tamiz.report.records.codec import to_json
+from tamiz.runtime.codec import to_json
 
 
 def found(table, rows=None, seed=0, **roles):

@@ -18,7 +18,7 @@ from tamiz._study.ranking import (
 )
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.criteria.base import StatisticsCache
-from tamiz.report.records.codec import to_json
+from tamiz.runtime.codec import to_json
 
 
 def uncut(frame, y, **more):

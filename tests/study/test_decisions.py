@@ -30,7 +30,7 @@ def studied(table):
 
 
 def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied):
-    decisions = studied.record.recommendation.decisions
+    decisions = studied.record.decisions
     shown = {one.name: decision_row(one, studied.record.recommendation) for one in decisions}
     p_values = {one.name: one.p_value for one in decisions}
     assert list(shown) == list(table[0])
@@ -47,7 +47,7 @@ def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied
 
 def test_shares_and_p_values_are_those_of_the_functions(table, studied):
     X, y = table
-    decisions = {one.name: one for one in studied.record.recommendation.decisions}
+    decisions = {one.name: one for one in studied.record.decisions}
     found = recommend_columns(X, y, models=["ridge", "knn"], n_splits=3)
     assert found.columns == ("strong", "weak")
     assert {name: one.share for name, one in decisions.items() if one.share} == found.frequencies
@@ -63,7 +63,7 @@ def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(tabl
     monkeypatch.setattr(models, "MAX_IMPORTANCE_WORK", 0)
     found = tamiz.study(*table, maps=[], relevances=[])
     recommended = found.record.recommendation
-    shown = {one.name: decision_row(one, recommended) for one in recommended.decisions}
+    shown = {one.name: decision_row(one, recommended) for one in found.record.decisions}
     assert {one["p_text"] for one in shown.values()} == {""}
     assert shown["n1"]["sentence"] == "Adds less than the margin to the kept columns."
     assert "p-value of what it adds" not in found.page()

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import open_table
 from tamiz._study.table import describe_duplicates
-from tamiz.report.records.codec import to_json
+from tamiz.runtime.codec import to_json
 from tamiz.table import duplicate_detection
 from tamiz.table.duplicate_detection import MAX_DISTINCT, compute_fingerprints, find_duplicate_columns
 from tamiz.table.views import select_columns, select_rows

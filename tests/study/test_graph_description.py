@@ -22,7 +22,7 @@ from tamiz.graphs import (
 )
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.row_graph import build_row_graph
-from tamiz.report.records.codec import Named
+from tamiz.runtime.codec import Named
 from tamiz.table.factory import open_table
 
 IRIS = load_iris(as_frame=True)

@@ -21,7 +21,6 @@ from tamiz._study.leakage import (
     leakage_warnings,
     stratified_folds,
 )
-from tamiz._study.model_descriptions import describe_recommendation
 from tamiz._study.models import prepare_evaluation
 from tamiz._study.redundancy import describe_redundancy
 from tamiz._study.table import describe_table
@@ -478,7 +477,7 @@ def test_the_score_with_leaks_is_that_of_scikit_learn_in_the_same_folds():
     found = recommend_columns(
         evaluation.table, candidates={}, models=["naive_bayes"], scoring=["roc_auc"], n_splits=5, random_state=3
     )
-    scores = evaluation.score_with_leaks(whole, describe_recommendation(found, (), requested=False))
+    scores = evaluation.score_with_leaks(whole, found)
     folds = draw_folds(evaluation.table, 5, np.random.default_rng(3))
     expected = [
         np.mean([
@@ -498,8 +497,8 @@ def test_the_scores_with_leaks_and_without_are_those_of_the_best_model_in_the_sa
     record = study_of(frame, y, selector=SubsetSelector(CFS()))
     found, recommended = record.leakage_exclusion, record.recommendation
     assert (found.columns, found.scoring, found.with_leaks) == (("leak",), "roc_auc", 1.0)
-    every = next(one for one in recommended.candidates if one.id == "all_columns")
-    assert found.without_leaks == max(score.mean for score in every.scores[0]) < 0.95
+    scores = recommended.all_columns.scores
+    assert found.without_leaks == max(scores[model, "roc_auc"].mean for model in recommended.models) < 0.95
     assert "leak" not in recommended.columns
     assert re.search(r"'leak' is set aside \(AUC 1\.000 with it, 0\.\d{3} without\)", " ".join(record.warnings))
     assert record.recommendation.n_columns == 2

@@ -11,8 +11,8 @@ from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, desc
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.base import RowRelevance
 from tamiz.graphs.row_graph import RowGraph
-from tamiz.report.records.codec import to_json
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import to_json
 
 # Shifts of the mean between classes, or half the slopes of a number: nothing, little next to the spread of 200 rows, and much.
 EFFECTS = np.array([0.0] * 4 + [0.12, 0.18, 0.24, 0.3] + [0.6, 0.9, 1.2, 1.6])

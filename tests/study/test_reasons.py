@@ -10,7 +10,7 @@ from tamiz._study import subset
 from tamiz._study.subset import describe_reasons
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.report.records.codec import to_json
+from tamiz.runtime.codec import to_json
 from tamiz.search import Backward, BestFirst, Evaluations, Exhaustive, Forward, Genetic
 
 WINE = load_wine(as_frame=True)

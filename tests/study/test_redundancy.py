@@ -21,9 +21,9 @@ from tamiz._study.redundancy import (
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.criteria.kind_associations import associate_columns
 from tamiz.exceptions import TamizWarning
-from tamiz.report.records.codec import to_json
 from tamiz.report.records.columns import RankingRecord
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import to_json
 
 
 def described(*data, scored=None, missing="distribute", **more):

@@ -11,13 +11,11 @@ import tamiz
 from tamiz import SubsetSelector, open_table
 from tamiz._study import models
 from tamiz._study.budget import DEFAULT_BUDGET
-from tamiz._study.model_descriptions import describe_recommendation
 from tamiz._study.models import evaluation_size, prepare_evaluation
 from tamiz._study.selection_verdicts import perfect_score_warnings
 from tamiz.assessment import recommend_columns
 from tamiz.criteria import CFS, MRMR
 from tamiz.report import registry
-from tamiz.report.records.codec import to_json
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import BestFirst, Forward
 from tamiz.table.schema import Column, Schema
@@ -39,38 +37,25 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
     monkeypatch.setattr(models, "_NARROW_ROWS", 150)
     monkeypatch.setattr(models, "_MIN_ROWS", 150)
     record = tamiz.study(*table(), selector=SubsetSelector(CFS()), relevances=[], maps=[]).record
-    found = to_json(record)
-    recommended, compared, assessed, added = (
-        found[k] for k in ("recommendation", "model_effect", "assessment", "noise_experiment")
-    )
-    parts = (recommended, compared, assessed, added)
+    parts = recommended, assessed, added = record.recommendation, record.assessment, record.noise_experiment
     # A few more than 150, for each class has some rows in every fold.
-    assert len({part["n_samples"] for part in parts}) == len({part["folds"] for part in parts}) == 1
-    assert recommended["models"] == compared["models"]
-    assert added["models"] == [one for one in recommended["models"] if one["id"] != "gradient_boosting"]
-    assert recommended["scores"][0]["id"] == assessed["scoring"] == added["scoring"] == "roc_auc"
-    names = [model["id"] for model in recommended["models"]]
-    by_cfs = next(one for one in recommended["candidates"] if one["id"] == "cfs")
-    every = next(one for one in recommended["candidates"] if one["id"] == "all_columns")
+    assert len({part.n_samples for part in parts}) == len({part.folds_description for part in parts}) == 1
+    assert [*added.models] == [one for one in recommended.models if one != "gradient_boosting"]
+    assert recommended.scorings[0] == assessed.scoring == added.scoring == "roc_auc"
+    by_cfs, every = recommended.candidates["cfs"].scores, recommended.all_columns.scores
     # Naive Bayes predicts in the assessment.
-    bayes = names.index("naive_bayes")
-    assert assessed["scores"]["nested"]["folds"] == by_cfs["scores"][0][bayes]["folds"]
-    assert assessed["scores"]["all_columns"]["folds"] == every["scores"][0][bayes]["folds"]
-    for at, line in enumerate(added["panels"][0]["lines"]):
-        assert (
-            line["means"][0]
-            == every["scores"][0][at]["mean"]
-            == compared["scores"][0]["models"][at]["all_columns"]["mean"]
-        )
+    deciding = "naive_bayes", "roc_auc"
+    assert assessed.nested.values.tolist() == by_cfs[deciding].values.tolist()
+    assert assessed.all_columns.values.tolist() == every[deciding].values.tolist()
+    for model in added.models:
+        assert added.scores("random", model)[0].mean == every[model, "roc_auc"].mean
     shown = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
-    rows = f"{recommended['n_samples']:,} rows"
+    rows = f"{recommended.n_samples:,} rows"
     for section in ("recommendation", "model_effect", "assessment"):
         assert rows in shown[section]["lead"]
         assert "0.500" in shown[section]["lead"], section
-        assert any(
-            "of 400 rows, drawn at random" in note
-            for note in found[{"recommendation": section}.get(section, section)]["notes"]
-        )
+    for part in parts:
+        assert any("of 400 rows, drawn at random" in note for note in part.notes)
 
 
 @pytest.mark.slow
@@ -83,8 +68,8 @@ def test_many_columns_and_few_rows_are_evaluated_where_the_search_was_quick():
     selector = SubsetSelector(CFS(), BestFirst(), random_state=0).fit(table)
     asked = prepare_evaluation(table, None, 0, assess=None)
     quick = asked.assess(selector)
-    assert quick.helps
-    assert len(quick.null.merits) >= 19
+    assert quick.beats_baseline
+    assert len(quick.null.null_values) >= 19
     with capture_warnings() as notes:
         selector.merit_cost_ *= 1e9
         assert asked.assess(selector) is None
@@ -116,7 +101,7 @@ def test_a_score_of_one_names_the_fewest_columns_that_reach_it():
 
     def warnings_of(X, **more):
         found = recommend_columns(X, np.where(y, "ill", "well"), models=["logistic"], **more)
-        return perfect_score_warnings(describe_recommendation(found, (), requested=False))
+        return perfect_score_warnings(found)
 
     (warning,) = warnings_of(X, candidates=candidates)
     assert warning.startswith(

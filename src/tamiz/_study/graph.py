@@ -7,8 +7,8 @@ from typing import Any
 
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.row_graph import RowGraph
-from tamiz.report.records.codec import Named, extend_record
 from tamiz.report.records.maps import GraphRecord
+from tamiz.runtime.codec import Named, extend_record
 
 
 def describe_graph(row_graph: RowGraph, label: Named) -> GraphRecord | None:

@@ -13,7 +13,6 @@ from tamiz.reduction.base import ImageSet
 from tamiz.reduction.clusters import find_clusters
 from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
-from tamiz.report.records.codec import Named, extend_record
 from tamiz.report.records.maps import (
     AxisCorrelationsRecord,
     GreyImage,
@@ -21,6 +20,7 @@ from tamiz.report.records.maps import (
     MapClustersRecord,
     MapRecord,
 )
+from tamiz.runtime.codec import Named, extend_record
 from tamiz.runtime.user_warnings import plain_notes
 from tamiz.statistics.base import Floats
 from tamiz.table.views import RowNumbers

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
-from tamiz._study.model_descriptions import (
-    describe_assessment,
-    describe_error_rates,
-    describe_noise_experiment,
-)
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_search
-from tamiz.report.records.models import (
-    AssessmentRecord,
-    ErrorRatesRecord,
-    NoiseExperimentRecord,
-    RecommendationRecord,
-)
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import capture_warnings, warn
+from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn
+from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Search
-from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
+from tamiz.selection.null_distribution import MIN_PERMUTATIONS
+from tamiz.selection.permutation_null import default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
-    from tamiz.assessment.recommendation import Recommendation
+    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionErrorRates, SelectionReport
 
 # The most rows that models are fitted to: as many values as 3,000 rows of 20 coordinates, at most 12,000 rows because the cost of
 # kNN grows with their square, at least 3,000, and fewer if a row has many coordinates.
@@ -140,7 +131,7 @@ class ModelEvaluation:
             self._skip_or_raise("The comparison of selections", error)
             return None
 
-    def score_with_leaks(self, with_leaks: Table, found: RecommendationRecord) -> LeakageScores | None:
+    def score_with_leaks(self, with_leaks: Table, found: Recommendation) -> LeakageScores | None:
         """Return the score of the model that decides on all columns, with the columns of possible leakage and without.
 
         None if it cannot be computed. The rows and folds are those of the recommendation.
@@ -155,19 +146,18 @@ class ModelEvaluation:
             with capture_warnings(), ignore_known_warnings():
                 # The folds of the table without the leaks, in which other rows may be equal.
                 folds = draw_folds(drop_zero_weights(self.table)[0], self.n_splits, make_rng(self.seed))
-                models, _ = resolve_models([found.deciding], rows.schema)
-                scorings, _ = resolve_scorings([found.scores[0].id], rows, folds, models.values())
+                models, _ = resolve_models([found.deciding_model], rows.schema)
+                scorings, _ = resolve_scorings(found.scorings[:1], rows, folds, models.values())
                 every = np.ones((1, rows.schema.n_columns), dtype=bool)
                 values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The score with possible target leakage", error, requested=False)
             return None
-        without = found.all_columns
         return {
-            "model": next(one.label for one in found.models if one.id == found.deciding),
-            "scoring": found.scores[0].id,
-            "with_leaks": float(values[found.deciding].mean()),
-            "without_leaks": without.scores[0][[one.id for one in found.models].index(found.deciding)].mean,
+            "model": found.models[found.deciding_model],
+            "scoring": found.scorings[0],
+            "with_leaks": float(values[found.deciding_model].mean()),
+            "without_leaks": found.all_columns.scores[found.deciding].mean,
         }
 
     def added_p_values(self, columns: Sequence[int], model: str) -> dict[int, float]:
@@ -197,7 +187,7 @@ class ModelEvaluation:
             options["max_rows"] = self.max_rows
         return options | {"random_state": self.seed}
 
-    def assess(self, selector: SubsetSelector) -> AssessmentRecord | None:
+    def assess(self, selector: SubsetSelector) -> SelectionReport | None:
         """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails."""
         from tamiz.assessment import selection_report
 
@@ -229,9 +219,11 @@ class ModelEvaluation:
                 f"The permutation test was left out: {MIN_PERMUTATIONS} more searches of about "
                 f"{self.search_seconds(selector):.1f} s. {_REQUEST_HINT}"
             )
-        return describe_assessment(found, notes)
+        return replace(found, notes=plain_notes(notes))
 
-    def estimate_error_rates(self, selected: SubsetSelector | Recommendation, n_draws: int) -> ErrorRatesRecord | None:
+    def estimate_error_rates(
+        self, selected: SubsetSelector | Recommendation, n_draws: int
+    ) -> SelectionErrorRates | None:
         """Return the error rates on semi-synthetic targets (`selection_error_rates`), None on failure.
 
         Parameters
@@ -261,9 +253,9 @@ class ModelEvaluation:
             # The other sections of the study do not depend on these rates.
             self._skip_or_raise("The estimate of error rates on semi-synthetic targets", error, requested=False)
             return None
-        return describe_error_rates(found)
+        return replace(found, notes=plain_notes(found.notes))
 
-    def run_noise_experiment(self, merit: Merit) -> NoiseExperimentRecord | None:
+    def run_noise_experiment(self, merit: Merit) -> NoiseExperiment | None:
         """Return the scores of models as noise columns and copies are added; None if a row has many coordinates, or on failure.
 
         Gradient boosting is left out: it takes as long as all others together, and behaves as the forest does.
@@ -273,7 +265,9 @@ class ModelEvaluation:
         merit : Merit
             The merit that selects among the original and the added columns.
         """
-        if self.many_columns_note():
+        if (n := self.table.schema.n_coordinates) > MAX_NOISE_COORDINATES and not self.requested:
+            sentence = f"No noise columns and copies were added: a row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}."
+            note_user([Verdict("TZ503", f"{sentence} {_REQUEST_HINT}")])
             return None
         from tamiz.assessment import run_noise_experiment
         from tamiz.models.named_models import resolve_models
@@ -294,17 +288,7 @@ class ModelEvaluation:
         except (DataError, MemoryError) as error:
             self._skip_or_raise("The noise experiment", error, requested=False)
             return None
-        return describe_noise_experiment(found, self.notes)
-
-    def many_columns_note(self) -> tuple[str, ...]:
-        """Return the note that there is no noise experiment because a row has many coordinates; else an empty tuple."""
-        n = self.table.schema.n_coordinates
-        if self.requested or n <= MAX_NOISE_COORDINATES:
-            return ()
-        return (
-            f"No noise columns and copies were added: a row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}. "
-            f"{_REQUEST_HINT}",
-        )
+        return replace(found, notes=plain_notes([*self.notes, *found.notes]))
 
     def search_seconds(self, selector: SubsetSelector) -> float:
         """Return the seconds of the search of a fitted selector on these rows, from the number of sets that it evaluated."""

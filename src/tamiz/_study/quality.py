@@ -14,9 +14,9 @@ from tamiz.graphs.builder import read_points
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.report.records.codec import Named
 from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import Named
 from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn, warn_user
 from tamiz.statistics.base import Floats

@@ -22,8 +22,8 @@ from tamiz.criteria.kind_associations import (
     one_sided_associations,
 )
 from tamiz.exceptions import DataError
-from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
+from tamiz.runtime.codec import Named
 from tamiz.runtime.random import make_rng, sample_rows
 from tamiz.runtime.user_warnings import warn
 from tamiz.statistics.base import Floats

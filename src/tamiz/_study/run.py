@@ -15,12 +15,6 @@ from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest
 from tamiz._study.mean_rank import describe_mean_rank
-from tamiz._study.model_descriptions import (
-    describe_choice,
-    describe_model_effect,
-    describe_recommendation,
-    withhold_recommendation,
-)
 from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
@@ -33,8 +27,8 @@ from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.reduction.table_embedding import TableEmbedding, fit_map
-from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import (
+    ColumnDecision,
     DistributionsRecord,
     RankingRecord,
     RedundancyRecord,
@@ -42,27 +36,20 @@ from tamiz.report.records.columns import (
     SubsetRecord,
 )
 from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
-from tamiz.report.records.models import (
-    AssessmentRecord,
-    ColumnDecision,
-    ModelEffectRecord,
-    NoiseExperimentRecord,
-    RecommendationRecord,
-)
+from tamiz.runtime.codec import Named
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import capture_warnings, note_user, warn, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn, warn_user
 from tamiz.search import registry as searches
 from tamiz.selection.equivalent_columns import describe_equivalents
-from tamiz.selection.permutation_null import PermutationNull, has_significant_column
+from tamiz.selection.permutation_null import has_significant_column
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally
 from tamiz.table.views import RowNumbers, select_columns
 
 if TYPE_CHECKING:
-    from tamiz.assessment.recommendation import Recommendation
+    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionErrorRates, SelectionReport
 
-ALL_COLUMNS = "all_columns"
 # The error rate of the association of a recommended column with the target.
 _CHANCE_LEVEL = 0.025
 
@@ -75,10 +62,11 @@ class Evaluated:
     """
 
     subset: SubsetRecord | None = None
-    recommendation: RecommendationRecord | None = None
-    model_effect: ModelEffectRecord | None = None
-    assessment: AssessmentRecord | None = None
-    noise_experiment: NoiseExperimentRecord | None = None
+    recommendation: Recommendation | None = None
+    decisions: tuple[ColumnDecision, ...] = ()
+    assessment: SelectionReport | None = None
+    error_rates: SelectionErrorRates | None = None
+    noise_experiment: NoiseExperiment | None = None
     comparison: dict[str, Any] | None = None
     leakage_scores: LeakageScores | None = None
 
@@ -286,93 +274,70 @@ class StudyRun:
         if evaluation is None:
             self._find_chance(selector, subset, None, table)
             return Evaluated(subset)
-        assessed = recommendation = effect = None
+        assessed = None
         if searched:
             assessed = self.steps.run_optional(
                 "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
             )
         if found is not None:
-            notes = (*evaluation.notes, *(equivalent := describe_equivalents(same, table.schema.names)))
-            note_user(equivalent)
-            recommendation = describe_recommendation(found, notes, requested=searched)
-            if found.recommended != ALL_COLUMNS:
-                effect = describe_model_effect(found, (*notes, *evaluation.many_columns_note()))
-            if not searched:
-                assessed = describe_choice(found, notes)
-        if self.semi_synthetic:
-            assessed = self._add_error_rates(evaluation, selector if searched else found, assessed)
+            note_user(equivalent := describe_equivalents(same, table.schema.names))
+            found = replace(found, notes=plain_notes([*evaluation.notes, *equivalent, *found.notes]))
+        rates = self._estimate_error_rates(
+            evaluation, found if not searched else None if assessed is None else selector
+        )
         experiment = self.steps.run_optional(
             "noise_experiment",
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
             "the noise experiment",
         )
-        if found is not None and recommendation is not None and not searched:
-            recommendation = (
-                self.steps.run_optional(
-                    "reasons",
-                    partial(self._explain_choice, recommendation, found.frequencies, evaluation, same),
-                    "why each column is recommended or not",
-                )
-                or recommendation
+        decisions: tuple[ColumnDecision, ...] | None = None
+        if found is not None and not searched:
+            decisions = self.steps.run_optional(
+                "reasons",
+                partial(self._explain_choice, found, evaluation, same),
+                "why each column is recommended or not",
             )
         chance = self._find_chance(selector, subset, assessed, table)
         if found is not None and not searched:
             chance = self._find_chance_of_choice(found, table)
         # A score above the baseline, with the choice included, is evidence of its own.
-        if recommendation is not None and chance and found is not None and found.gain.interval[0] <= 0:
-            recommendation = withhold_recommendation(recommendation, chance)
+        if found is not None and chance and found.gain.interval[0] <= 0:
+            found, decisions = replace(found, chance=chance), None
         leakage_scores = None
-        if recommendation is not None:
-            warn_user(perfect_score_warnings(recommendation))
-            note_user(loss_warnings(recommendation))
-            if assessed is not None:
-                note_user(stability_warnings(recommendation, assessed.stability))
+        if found is not None:
+            warn_user(perfect_score_warnings(found))
+            note_user(loss_warnings(found))
+            if (reliability := assessed if searched else found.report) is not None:
+                note_user(stability_warnings(found, reliability.stability, decisions or ()))
             if self.with_leaks is not None:
-                leakage_scores = evaluation.score_with_leaks(self.with_leaks, recommendation)
+                leakage_scores = evaluation.score_with_leaks(self.with_leaks, found)
         comparison = None if found is None or searched else evaluation.comparison_options(self.table.schema.n_rows)
-        return Evaluated(subset, recommendation, effect, assessed, experiment, comparison, leakage_scores)
+        return Evaluated(subset, found, decisions or (), assessed, rates, experiment, comparison, leakage_scores)
 
     def _explain_choice(
-        self,
-        found: RecommendationRecord,
-        shares: dict[str, float],
-        evaluation: ModelEvaluation,
-        same: dict[int, int],
-    ) -> RecommendationRecord:
-        """Return the recommendation with why each column is recommended or not.
-
-        Parameters
-        ----------
-        found : RecommendationRecord
-        shares : dict of float
-            The share of the folds that choose a column, by name.
-        evaluation : ModelEvaluation
-        same : dict
-            Columns that are not searched, with their equivalent.
-        """
-        schema, kept = self.table.schema, set(found.columns)
+        self, found: Recommendation, evaluation: ModelEvaluation, same: dict[int, int]
+    ) -> tuple[ColumnDecision, ...]:
+        """Return why each column is recommended or not; `same` are columns that are not searched, with their equivalent."""
+        schema, kept, shares = self.table.schema, set(found.columns), found.frequencies
         if not len(schema.used):
-            return found
+            return ()
         columns = [j for j in schema.used.tolist() if j not in same or schema.names[j] in kept]
         chosen = np.array([j for j in columns if schema.names[j] in kept], dtype=np.intp)
         relevances, similar = similar_columns(self.table, chosen, self.missing)
-        p_values = evaluation.added_p_values(columns, found.deciding)
-        return replace(
-            found,
-            decisions=tuple(
-                ColumnDecision(
-                    name=schema.names[j],
-                    kept=schema.names[j] in kept,
-                    share=shares.get(schema.names[j], 0.0),
-                    same_as=schema.names[same[j]] if j in same and schema.names[j] not in kept else None,
-                    relevance=relevances.get(j),
-                    similar=tuple(
-                        SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])
-                    ),
-                    p_value=p_values.get(j),
-                )
-                for j in schema.used.tolist()
-            ),
+        p_values = evaluation.added_p_values(columns, found.deciding_model)
+        return tuple(
+            ColumnDecision(
+                name=schema.names[j],
+                kept=schema.names[j] in kept,
+                share=shares.get(schema.names[j], 0.0),
+                same_as=schema.names[same[j]] if j in same and schema.names[j] not in kept else None,
+                relevance=relevances.get(j),
+                similar=tuple(
+                    SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])
+                ),
+                p_value=p_values.get(j),
+            )
+            for j in schema.used.tolist()
         )
 
     def _scored_table(self, selector: SubsetSelector, *, searched: bool) -> Table:
@@ -386,7 +351,7 @@ class StudyRun:
         self,
         selector: SubsetSelector,
         subset: SubsetRecord | None,
-        assessed: AssessmentRecord | None,
+        assessed: SelectionReport | None,
         table: Table,
     ) -> str:
         """Return in a sentence why the subset may be chance, "" if it is not; the null of the assessment decides, if any."""
@@ -400,9 +365,7 @@ class StudyRun:
         if assessed is None or assessed.null is None:
             null = selector._chance_null(table)
         else:
-            found = assessed.null
-            null = PermutationNull(np.array(found.merits), found.observed, found.statistic, found.shuffling)
-            null = null if null.explained_by_chance else None
+            null = assessed.null if assessed.null.explained_by_chance else None
         selector._warn_of_chance(null)
         return "" if null is None else null.sentence
 
@@ -428,26 +391,24 @@ class StudyRun:
         warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")
         return sentence
 
-    def _add_error_rates(
-        self,
-        evaluation: ModelEvaluation,
-        selected: SubsetSelector | Recommendation | None,
-        assessed: AssessmentRecord | None,
-    ) -> AssessmentRecord | None:
-        """Return the assessment with the error rates on semi-synthetic targets; a warning states why there are none."""
-        if assessed is None or selected is None:
+    def _estimate_error_rates(
+        self, evaluation: ModelEvaluation, selected: SubsetSelector | Recommendation | None
+    ) -> SelectionErrorRates | None:
+        """Return the error rates on semi-synthetic targets, if they are requested; a warning states why there are none."""
+        if not self.semi_synthetic:
+            return None
+        if selected is None:
             if self.steps.interruption_note is None:
                 warn(
                     "TZ503",
                     "The error rates on semi-synthetic targets are left out with the reliability of the selection.",
                 )
             return None
-        rates = self.steps.run_optional(
+        return self.steps.run_optional(
             "error rates",
             lambda: evaluation.estimate_error_rates(selected, self.semi_synthetic),
             "the error rates on semi-synthetic targets",
         )
-        return replace(assessed, error_rates=rates)
 
     def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
         """Return the columns and the clusters that the maps can be coloured by."""

@@ -39,11 +39,11 @@ from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
-from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import LeakageExclusion, TableRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import Named
 from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import (
@@ -307,9 +307,10 @@ def study(
             redundancy=redundancy,
             subset=subset,
             recommendation=evaluated.recommendation,
-            model_effect=evaluated.model_effect,
+            decisions=evaluated.decisions,
             noise_experiment=evaluated.noise_experiment,
             assessment=evaluated.assessment,
+            error_rates=evaluated.error_rates,
             maps=fitted_maps,
             map_columns=None if columns is None else tuple(schema.names[j] for j in columns),
             quality=quality,

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.report.records.codec import Named
 from tamiz.report.records.columns import (
     BestOfSize,
     CertificateInfo,
@@ -26,6 +25,7 @@ from tamiz.report.records.columns import (
     SimilarColumn,
     SubsetRecord,
 )
+from tamiz.runtime.codec import Named
 from tamiz.runtime.user_warnings import plain_notes, warn
 from tamiz.search.base import Problem
 from tamiz.selection.subset_selector import SubsetSelector

@@ -16,7 +16,7 @@ registry = Registry(
     compare_columns        column_comparison:compare_columns        function   Effect of a selection on models
     ColumnComparison       column_comparison:ColumnComparison       record     Result of compare_columns
     run_noise_experiment   noise_experiment:run_noise_experiment    function   Noise experiment: scores as noise columns are added
-    NoiseExperiment        noise_experiment:NoiseExperiment         record     Result of run_noise_experiment
+    NoiseExperiment        score_report:NoiseExperiment             record     Result of run_noise_experiment
     selection_error_rates  semi_synthetic:selection_error_rates     function   True and false positive rates of a selection
     SelectionErrorRates    error_rates:SelectionErrorRates          record     Result of selection_error_rates
     describe_associations  associations:describe_associations       function   Direction, size and shape of each association
@@ -32,7 +32,7 @@ registry = Registry(
     compare_fold_designs   fold_designs:compare_fold_designs        function   Whether random folds overstate a score
     FoldDesignComparison   fold_designs:FoldDesignComparison        record     Result of compare_fold_designs
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
-    Recommendation         recommendation:Recommendation            record     Result of recommend_columns
+    Recommendation         score_report:Recommendation              record     Result of recommend_columns
     """,
 )
 

@@ -12,14 +12,14 @@ from tamiz.assessment.interactions import find_interactions as find_interactions
 from tamiz.assessment.linear_dependences import LinearDependence as LinearDependence
 from tamiz.assessment.linear_dependences import find_linear_dependences as find_linear_dependences
 from tamiz.assessment.nested_cv import selection_report as selection_report
-from tamiz.assessment.noise_experiment import NoiseExperiment as NoiseExperiment
 from tamiz.assessment.noise_experiment import run_noise_experiment as run_noise_experiment
 from tamiz.assessment.rank_stability import ranking_stability as ranking_stability
 from tamiz.assessment.ranking_report import RankingStability as RankingStability
 from tamiz.assessment.rate_calibration import calibration as calibration
-from tamiz.assessment.recommendation import Recommendation as Recommendation
 from tamiz.assessment.recommendation import recommend_columns as recommend_columns
 from tamiz.assessment.remarks import table_remarks as table_remarks
+from tamiz.assessment.score_report import NoiseExperiment as NoiseExperiment
+from tamiz.assessment.score_report import Recommendation as Recommendation
 from tamiz.assessment.score_report import SelectionReport as SelectionReport
 from tamiz.assessment.semi_synthetic import selection_error_rates as selection_error_rates
 from tamiz.assessment.set_stability import stability as stability

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.assessment.fold_scores import FoldScores, score_models
+from tamiz.assessment.fold_scores import score_models
 from tamiz.assessment.repeated_searches import run_with_progress
+from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.assessment.selector_adapters import ColumnSetAdapter, PathAdapter, SelectorAdapter
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
@@ -32,7 +33,6 @@ from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import as_training_table, select_rows
 
-ALL_COLUMNS = "all_columns"
 # The labels of the default candidates, and of the default subset of a study.
 _LABELS = {
     "cfs": "CFS",
@@ -57,32 +57,6 @@ _INNER_FOLDS = 5
 MAX_MRMR_WORK, MAX_WRAPPER_WORK, SET_ROWS = 100_000_000, 2_000_000, 1_000
 # Numbers of columns that are compared: small ones differ most in their scores.
 _SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 48)
-
-
-@dataclass(frozen=True)
-class CandidateSelection:
-    """One of several compared selections.
-
-    Attributes
-    ----------
-    label : str
-    columns : tuple of str
-        The columns selected on all rows.
-    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
-        The columns selected on the training rows of every fold.
-    scores : dict of FoldScores
-        By (model, scorer).
-    """
-
-    label: str
-    columns: tuple[str, ...]
-    fold_sets: NDArray[np.bool_]
-    scores: dict[tuple[str, str], FoldScores]
-
-    @property
-    def mean_size(self) -> float:
-        """The mean number of columns selected in a fold."""
-        return float(self.fold_sets.sum(axis=1).mean())
 
 
 def default_candidates(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
@@ -28,7 +29,7 @@ from tamiz.table.views import with_metadata
 
 
 @dataclass(frozen=True)
-class ColumnComparison:
+class ColumnComparison(JsonResult):
     """Scores of models on all columns and on the selected columns, fold by fold.
 
     Attributes
@@ -52,6 +53,8 @@ class ColumnComparison:
         The random state of the models.
     """
 
+    json_properties: ClassVar[tuple[str, ...]] = ("n_chosen", "differences")
+
     selector: str
     folds_description: str
     models: dict[str, str]
@@ -65,43 +68,25 @@ class ColumnComparison:
     notes: tuple[str, ...]
     seed: int | None
 
+    @property
+    def n_chosen(self) -> tuple[int, ...]:
+        """The number of columns selected in each fold."""
+        return tuple(self.fold_sets.sum(axis=1).tolist())
+
+    @property
+    def differences(self) -> dict[tuple[str, str], FoldScores]:
+        """The differences by (model, scorer)."""
+        return {pair: self.difference(*pair) for pair in self.selected}
+
     def difference(self, model: str, scoring: str) -> FoldScores:
         """Return the score on the selected columns minus the score on all columns, in every fold."""
         one, other = self.selected[model, scoring], self.all_columns[model, scoring]
         return FoldScores(one.values - other.values, one.variance_factor)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON types."""
-        return {
-            "selector": self.selector,
-            "folds": self.folds_description,
-            "n_samples": self.n_samples,
-            "n_columns": self.n_columns,
-            "n_chosen": self.fold_sets.sum(axis=1).tolist(),
-            "models": [{"id": name, "label": label} for name, label in self.models.items()],
-            "scores": [
-                {
-                    "id": scoring,
-                    "baseline": self.baseline[scoring].to_dict(),
-                    "models": [
-                        {
-                            "all_columns": self.all_columns[name, scoring].to_dict(),
-                            "chosen": self.selected[name, scoring].to_dict(),
-                            "difference": self.difference(name, scoring).to_dict(),
-                        }
-                        for name in self.models
-                    ],
-                }
-                for scoring in self.scorings
-            ],
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
-
     def __repr__(self) -> str:
-        sizes = self.fold_sets.sum(axis=1)
+        mean_size = self.fold_sets.sum(axis=1).mean()
         head = (
-            f"{self.n_columns:,} columns against {sizes.mean():.1f} selected by {self.selector}; {self.folds_description}, "
+            f"{self.n_columns:,} columns against {mean_size:.1f} selected by {self.selector}; {self.folds_description}, "
             f"{self.n_samples:,} rows"
         )
         width = max(map(len, self.models.values()))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.runtime.codec import JsonResult, check_lengths
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.statistics.base import Floats, divide_or_zero
 
@@ -32,13 +33,15 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True)
-class Rate:
+class Rate(JsonResult):
     """A rate in every draw of a target.
 
     Attributes
     ----------
     values : ndarray of shape (n_draws,)
     """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("mean", "standard_error")
 
     values: Floats
 
@@ -52,13 +55,9 @@ class Rate:
         """The standard error of the mean: the draws are independent, given the rows."""
         return float(self.values.std(ddof=1) / np.sqrt(len(self.values)))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rate as JSON types."""
-        return {"mean": self.mean, "standard_error": self.standard_error, "draws": self.values.tolist()}
-
 
 @dataclass(frozen=True, repr=False)
-class SelectionErrorRates:
+class SelectionErrorRates(JsonResult):
     """True and false positive rates of a selection on targets that are computed from known columns.
 
     A proxy is a column that is so strongly associated with a true column that it may represent it.
@@ -95,6 +94,11 @@ class SelectionErrorRates:
         even targets almost without noise are predicted no better; None if the signal was requested.
     """
 
+    json_properties: ClassVar[tuple[str, ...]] = (
+        *("n_columns", "n_true", "n_draws", *_MEANINGS),
+        *("detection_frequencies", "false_selection_frequencies", "verdict"),
+    )
+
     selector: str
     truth: Truth
     names: tuple[str, ...]
@@ -110,6 +114,14 @@ class SelectionErrorRates:
     notes: tuple[str, ...]
     seed: int | None
     signal_strength: SignalStrength | None = None
+
+    def __post_init__(self) -> None:
+        for sets in (self.selected_sets, self.proxy_sets, self.covered_sets):
+            if sets.shape != self.true_sets.shape:
+                raise ValueError(f"sets of shapes {self.true_sets.shape} and {sets.shape}")
+        check_lengths(names=self.names, candidates=self.candidate_mask, columns=self.true_sets.shape[-1])
+        if len(self.true_sets) < 2:
+            raise ValueError(f"{len(self.true_sets)} targets, and at least 2 are needed")
 
     @property
     def n_draws(self) -> int:
@@ -196,28 +208,6 @@ class SelectionErrorRates:
             f"{found:.0%} of the true columns, and {false:.0%} of the selected columns are false{proxies}: means of {self.n_draws} "
             f"semi-synthetic targets of {self.n_samples:,} rows."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rates as JSON types."""
-        return {
-            "selector": self.selector,
-            "truth": self.truth,
-            "n_samples": self.n_samples,
-            "n_columns": self.n_columns,
-            "n_true": self.n_true,
-            "n_draws": self.n_draws,
-            "n_selected": self.selected_sets.sum(axis=1).tolist(),
-            "target_kind": self.target_kind,
-            "signal": self.signal,
-            "signal_description": self.signal_description,
-            "signal_strength": self.signal_strength,
-            "rates": {name: getattr(self, name).to_dict() for name in _MEANINGS},
-            "detected": self.detection_frequencies,
-            "falsely_selected": self.false_selection_frequencies,
-            "verdict": self.verdict,
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
 
     def lines(self) -> list[tuple[str, str, str]]:
         """Return the name, the value and the meaning of every rate, as text."""

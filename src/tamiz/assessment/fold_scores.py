@@ -6,21 +6,23 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
-from tamiz.models.fold_scorer import score_folds
-from tamiz.models.folds import Folds
-from tamiz.models.named_models import Model
-from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import progress
+from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Floats
-from tamiz.table.base import Table
-from tamiz.table.views import target_array
+
+# A saved result is read without scikit-learn.
+if TYPE_CHECKING:
+    from tamiz.models.folds import Folds
+    from tamiz.models.named_models import Model
+    from tamiz.models.scoring import Scoring
+    from tamiz.table.base import Table
 
 # For two classes, and for more.
 ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
@@ -30,7 +32,7 @@ _KNOWN_WARNINGS = ("y_pred contains classes not in y_true", "`sklearn.utils.para
 
 
 @dataclass(frozen=True)
-class FoldScores:
+class FoldScores(JsonResult):
     """The scores of one model and column selection in every fold; larger is better.
 
     Attributes
@@ -40,8 +42,16 @@ class FoldScores:
         The variance of the mean score divided by the variance of a fold's score.
     """
 
+    json_properties: ClassVar[tuple[str, ...]] = ("mean", "standard_deviation", "standard_error", "interval")
+
     values: Floats
     variance_factor: float
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2:
+            raise ValueError(f"{len(self.values)} folds, and at least 2 are needed")
+        if not self.variance_factor >= 0:
+            raise ValueError(f"a variance factor of {self.variance_factor}")
 
     @property
     def n_folds(self) -> int:
@@ -70,24 +80,14 @@ class FoldScores:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the mean, by Student's t with n_folds - 1 degrees of freedom."""
-        half = float(stats.t.ppf(0.975, self.n_folds - 1)) * self.standard_error
+        half = float(special.stdtrit(self.n_folds - 1, 0.975)) * self.standard_error
         return self.mean - half, self.mean + half
 
     @property
     def detectable(self) -> float:
         """The difference from 0 that is found with a power of 80 %: that for which the interval then excludes 0."""
-        quantiles = stats.t.ppf([0.975, 0.8], self.n_folds - 1)
+        quantiles = special.stdtrit(self.n_folds - 1, [0.975, 0.8])
         return float(quantiles.sum()) * self.standard_error
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores as JSON types."""
-        return {
-            "mean": self.mean,
-            "standard_deviation": self.standard_deviation,
-            "standard_error": self.standard_error,
-            "interval": list(self.interval),
-            "folds": self.values.tolist(),
-        }
 
 
 def resolve_scorings(
@@ -98,6 +98,9 @@ def resolve_scorings(
     Accuracy is not the deciding score: if 5 of 100 rows are in a class, it may be .95 for informative columns and for none. ROC AUC
     depends on neither the class frequencies nor a threshold.
     """
+    from tamiz.models.scoring import check_scoring_target, resolve_scoring
+    from tamiz.table.views import target_array
+
     schema = table.schema
     if isinstance(requested, str) or (requested is not None and not len(requested)):
         raise ValueError(f"scoring must be a list of names such as ['roc_auc', 'f1_macro'], got {requested!r}.")
@@ -145,6 +148,8 @@ def score_models(
 
     The parameters are those of `tamiz.models.fold_scorer.score_folds`.
     """
+    from tamiz.models.fold_scorer import score_folds
+
     found: dict[str, Floats] = {}
     notes: list[Verdict] = []
     for name in progress.track_progress("Models", models, len(models)):

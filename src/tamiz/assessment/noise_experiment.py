@@ -1,6 +1,6 @@
 """Noise experiment: scores of models as random columns, and copies of the best column, are added to a table.
 
-`run_noise_experiment` is the experiment, `NoiseExperiment` its result, and `NoiseTable` a table with the added columns.
+`run_noise_experiment` is the experiment, and `NoiseTable` a table with the added columns.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
+from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
+from tamiz.assessment.score_report import NoiseExperiment
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector, metadata_readers
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
@@ -46,129 +47,6 @@ N_ADDED = (0, 10, 25, 50)
 _MIN_ROWS = 20
 # Columns with more levels are not copied: most models have a coordinate for every level of every copy.
 _MAX_LEVELS = 20
-
-# Scores by model, of shape (n_draws, n_numbers, n_folds).
-_ModelScores: TypeAlias = dict[str, Floats]
-
-
-@dataclass(frozen=True)
-class NoiseExperiment:
-    """Scores of models as uninformative columns are added.
-
-    Attributes
-    ----------
-    n_added : tuple of int
-        Numbers of added columns, ascending from 0.
-    models : dict of str
-        The labels of the models by name.
-    scoring, folds_description : str
-    n_samples, n_columns : int
-        Rows that are in some fold, and columns that are not excluded, before any is added.
-    n_draws : int
-        The number of draws of random columns.
-    copied_column : str or None
-        The name of the copied column: the one of at most 20 levels with the highest merit. None if no column has a positive merit.
-    random_scores, copies_scores : dict of ndarray of shape (n_draws, n_numbers, n_folds)
-        Scores on all columns by model; n_draws is 1 for copies.
-    selector : str
-        The label of the selector.
-    selection_n_added : tuple of int
-        Numbers of added columns for which columns were selected.
-    random_selected_scores, copies_selected_scores : dict of ndarray of shape (1, n_selection_numbers, n_folds)
-        Scores on the selected columns, for the first draw.
-    n_added_selected : dict of ndarray of shape (n_selection_numbers, n_folds)
-        "random", "copies": how many of the added columns were selected.
-    variance_factor : float
-        As in `FoldScores`.
-    notes : tuple of str
-    seed : int or None
-    """
-
-    n_added: tuple[int, ...]
-    models: dict[str, str]
-    scoring: str
-    folds_description: str
-    n_samples: int
-    n_columns: int
-    n_draws: int
-    copied_column: str | None
-    random_scores: _ModelScores
-    copies_scores: _ModelScores
-    selector: str
-    selection_n_added: tuple[int, ...]
-    random_selected_scores: _ModelScores
-    copies_selected_scores: _ModelScores
-    n_added_selected: dict[str, NDArray[np.intp]]
-    variance_factor: float
-    notes: tuple[str, ...]
-    seed: int | None
-
-    def scores(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
-        """Return the scores for every number of added columns, in each fold the mean over the draws.
-
-        Parameters
-        ----------
-        added : {"random", "copies"}
-        model : str
-        selected : bool, default=False
-            Whether to return the scores on the selected columns, at `selection_n_added`, instead of those on all columns.
-        """
-        found: _ModelScores = getattr(self, f"{added}_selected_scores" if selected else f"{added}_scores")
-        return [FoldScores(values, self.variance_factor) for values in found[model].mean(axis=0)]
-
-    def score_changes(self, added: str, model: str, *, selected: bool = False) -> list[FoldScores]:
-        """Return each score minus the score without added columns, fold by fold."""
-        scores = self.scores(added, model, selected=selected)
-        return [FoldScores(one.values - scores[0].values, self.variance_factor) for one in scores]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the scores as JSON types."""
-        kinds = ["random", *(["copies"] if self.copied_column is not None else [])]
-        return {
-            "numbers": list(self.n_added),
-            "models": [{"id": name, "label": label} for name, label in self.models.items()],
-            "scoring": self.scoring,
-            "folds": self.folds_description,
-            "n_samples": self.n_samples,
-            "n_columns": self.n_columns,
-            "n_draws": self.n_draws,
-            "copied": self.copied_column,
-            "selector": self.selector,
-            "selection_n_added": list(self.selection_n_added),
-            "panels": [
-                {
-                    "added": added,
-                    "lines": [self._line(added, name, selected=False) for name in self.models],
-                    "chosen": [self._line(added, name, selected=True) for name in self.models],
-                    "kept": self.n_added_selected[added].mean(axis=1).tolist(),
-                }
-                for added in kinds
-            ],
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
-
-    def _line(self, added: str, model: str, *, selected: bool) -> dict[str, Any]:
-        changes = self.score_changes(added, model, selected=selected)
-        return {
-            "means": [one.mean for one in self.scores(added, model, selected=selected)],
-            "changes": [one.mean for one in changes],
-            "intervals": [list(one.interval) for one in changes],
-        }
-
-    def __repr__(self) -> str:
-        width = max(map(len, self.models.values())) + len(", selected")
-        lines = [f"{self.scoring} as columns are added; {self.folds_description}, {self.n_samples:,} rows"]
-        for added, named in (("random", "random columns"), ("copies", f"copies of {self.copied_column}")):
-            if added == "copies" and self.copied_column is None:
-                continue
-            lines.append(f"{named:{width}}  {'  '.join(f'{n:>5}' for n in self.n_added)}")
-            for name, label in self.models.items():
-                lines.append(f"{label:{width}}  {'  '.join(f'{one.mean:5.3f}' for one in self.scores(added, name))}")
-                at = dict(zip(self.selection_n_added, self.scores(added, name, selected=True), strict=True))
-                values = "  ".join(f"{at[n].mean:5.3f}" if n in at else " " * 5 for n in self.n_added)
-                lines.append(f"{f'{label}, selected':{width}}  {values}".rstrip())
-        return "\n".join([*lines, *self.notes])
 
 
 def run_noise_experiment(

@@ -10,23 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.assessment.candidate_selections import (
-    ALL_COLUMNS,
-    CandidateComparison,
-    CandidateSelection,
-    SearchedSets,
-    default_candidates,
-)
+from tamiz.assessment.candidate_selections import CandidateComparison, SearchedSets, default_candidates
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
+from tamiz.assessment.score_report import ALL_COLUMNS, CandidateSelection, Recommendation, ScoredPath
 from tamiz.assessment.selector_adapters import adapt_selector, metadata_readers
-from tamiz.assessment.set_stability import Stability, stability
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
 from tamiz.models.named_models import resolve_models
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
+from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
@@ -40,186 +34,6 @@ LARGEST_LOSS = 0.05
 NEGLIGIBLE_LOSS = 0.01
 # After so many sets that are worse for certain, one after the other, the smaller sets of a path are not scored.
 _FAILURES = 2
-
-
-@dataclass(frozen=True)
-class ScoredPath:
-    """The scores of a candidate's sets, by growing number of columns.
-
-    Attributes
-    ----------
-    columns : tuple of tuple of str
-        The columns of each set, selected on all rows.
-    scores : tuple of FoldScores
-        The scores of the model and the scorer that decide.
-    changes : tuple of FoldScores
-        The scores less those on all columns.
-    """
-
-    columns: tuple[tuple[str, ...], ...]
-    scores: tuple[FoldScores, ...]
-    changes: tuple[FoldScores, ...]
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """Selections compared on the same folds, and the one to keep.
-
-    Attributes
-    ----------
-    candidates : dict of CandidateSelection
-        By id; "all_columns" is the selection of all columns.
-    recommended : str
-        The id of the recommended candidate.
-    paths : dict of ScoredPath
-        By id: the scores of all compared sets of each candidate.
-    score : FoldScores
-        The score of the model that decides on the recommended columns, with the choice included: in each fold it is that of the set
-        that the other folds choose.
-    apparent : FoldScores
-        The score of this model on the recommended columns, which were selected on all rows.
-    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
-        The columns of the set that the other folds choose, selected on the training rows of each fold.
-    names : tuple of str
-        The columns of the table.
-    margin : float
-        The loss that has to be ruled out: 5 % of what the reference leaves unexplained, at least 0.01.
-    deciding_model : str
-        The name of the model with the best score on all columns, under which the choice is made.
-    models : dict of str
-        The labels of the models by name.
-    scorings : tuple of str
-        scikit-learn's names of the scores; the first one decides.
-    baseline : dict of FoldScores
-        The baseline score (without any column) by scorer.
-    folds_description : str
-        How the folds were drawn.
-    n_samples, n_columns : int
-        Rows that are in some fold, and columns that are not excluded.
-    notes : tuple of str
-    seed : int or None
-    """
-
-    candidates: dict[str, CandidateSelection]
-    recommended: str
-    paths: dict[str, ScoredPath]
-    score: FoldScores
-    apparent: FoldScores
-    fold_sets: NDArray[np.bool_]
-    names: tuple[str, ...]
-    margin: float
-    deciding_model: str
-    models: dict[str, str]
-    scorings: tuple[str, ...]
-    baseline: dict[str, FoldScores]
-    folds_description: str
-    n_samples: int
-    n_columns: int
-    notes: tuple[str, ...]
-    seed: int | None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The recommended columns."""
-        return self.candidates[self.recommended].columns
-
-    @property
-    def gain(self) -> FoldScores:
-        """`score` minus the baseline score, in every fold."""
-        return FoldScores(self.score.values - self.baseline[self.scorings[0]].values, self.score.variance_factor)
-
-    @property
-    def detectable_loss(self) -> float | None:
-        """The loss of the model that decides that is found with a power of 80 % on these rows.
-
-        It is that of the recommended columns, or of the best smaller selection if all are recommended; None if there is none.
-        """
-        others = [name for name in self.candidates if name != ALL_COLUMNS]
-        if self.recommended != ALL_COLUMNS:
-            others = [self.recommended]
-        key = self.deciding_model, self.scorings[0]
-        nearest = max(others, key=lambda name: self.candidates[name].scores[key].mean, default=None)
-        return None if nearest is None else self.score_change(nearest, self.deciding_model).detectable
-
-    @property
-    def frequencies(self) -> dict[str, float]:
-        """The share of the folds whose set contains a column, for the recommended columns and those of any fold."""
-        kept, shares = set(self.columns), self.fold_sets.mean(axis=0)
-        found = {name: float(share) for name, share in zip(self.names, shares, strict=True) if share or name in kept}
-        return dict(sorted(found.items(), key=lambda one: -one[1]))
-
-    @property
-    def stability(self) -> Stability:
-        """The stability of the sets of the folds, among the columns that are not excluded."""
-        used = self.candidates[ALL_COLUMNS].fold_sets[0]
-        return stability(self.fold_sets[:, used] if used.any() else self.fold_sets)
-
-    def score_change(self, candidate: str, model: str, scoring: str | None = None) -> FoldScores:
-        """Return the score of a model on a candidate's columns minus its score on all columns, in every fold."""
-        key = model, scoring or self.scorings[0]
-        one, other = self.candidates[candidate].scores[key], self.candidates[ALL_COLUMNS].scores[key]
-        return FoldScores(one.values - other.values, one.variance_factor)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the recommendation as JSON."""
-        return {
-            "recommended": self.recommended,
-            "score": self.score.to_dict(),
-            "apparent": self.apparent.to_dict(),
-            "frequencies": self.frequencies,
-            "stability": self.stability.estimate,
-            "margin": self.margin,
-            "detectable_loss": self.detectable_loss,
-            "deciding_model": self.deciding_model,
-            "columns": list(self.columns),
-            "folds": self.folds_description,
-            "n_samples": self.n_samples,
-            "n_columns": self.n_columns,
-            "models": [{"id": name, "label": label} for name, label in self.models.items()],
-            "scores": [{"id": name, "baseline": self.baseline[name].to_dict()} for name in self.scorings],
-            "candidates": [
-                {
-                    "id": name,
-                    "label": one.label,
-                    "columns": list(one.columns),
-                    "n_chosen": one.fold_sets.sum(axis=1).tolist(),
-                    "scores": [
-                        [one.scores[model, scoring].to_dict() for model in self.models] for scoring in self.scorings
-                    ],
-                    "changes": [
-                        [self.score_change(name, model, scoring).to_dict() for model in self.models]
-                        for scoring in self.scorings
-                    ],
-                }
-                for name, one in self.candidates.items()
-            ],
-            "paths": [
-                {
-                    "id": name,
-                    "sets": [
-                        {"columns": list(columns), "score": score.to_dict(), "change": change.to_dict()}
-                        for columns, score, change in zip(path.columns, path.scores, path.changes, strict=True)
-                    ],
-                }
-                for name, path in self.paths.items()
-            ],
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
-
-    def __repr__(self) -> str:
-        scoring = self.scorings[0]
-        baseline = self.baseline[scoring].mean
-        head = f"{scoring} of {self.n_samples:,} rows, {self.folds_description}; without any column {baseline:.3f}"
-        width = max(len(one.label) for one in self.candidates.values())
-        lines = [f"  {'':{width}}  columns  " + "  ".join(f"{label:>19}" for label in self.models.values())]
-        for name, one in self.candidates.items():
-            mark = "*" if name == self.recommended else " "
-            scores = "  ".join(f"{one.scores[model, scoring].mean:19.3f}" for model in self.models)
-            lines.append(f"{mark} {one.label:{width}}  {one.mean_size:7.1f}  {scores}")
-        return "\n".join(
-            [head, *lines, f"* recommended: {', '.join(map(quote_name, self.columns)) or 'no column'}", *self.notes]
-        )
 
 
 def recommend_columns(
@@ -405,6 +219,7 @@ def recommend_columns(
         n_columns=len(schema.used),
         notes=(*notes, *equivalence_notes),
         seed=seed,
+        requested=recommend is not None,
     )
 
 

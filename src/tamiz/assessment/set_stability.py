@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from tamiz.exceptions import DataError
+from tamiz.runtime.codec import JsonResult
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(JsonResult):
     """The stability of a selection.
 
     Attributes
@@ -27,6 +29,8 @@ class Stability:
     mean_size : float
         The mean number of columns in a set.
     """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("sentence",)
 
     estimate: float
     variance: float
@@ -102,5 +106,5 @@ def stability(sets: ArrayLike) -> Stability:
     estimate = 1 - float((share * (1 - share)).mean()) * n_sets / (n_sets - 1) / by_chance
     own = (masks @ share / n_columns - fill * mean + estimate / 2 * (2 * fill * mean - fill - mean + 1)) / by_chance
     variance = 4 / n_sets**2 * float(((own - own.mean()) ** 2).sum())
-    half = float(stats.norm.ppf(0.975)) * variance**0.5
+    half = float(special.ndtri(0.975)) * variance**0.5
     return Stability(estimate, variance, estimate - half, min(estimate + half, 1.0), n_sets, n_columns, size)

@@ -318,7 +318,7 @@ def _write_outputs(
     reproduction = replace(result.record.reproduction, command=repeat_command(context))
     result.record = replace(result.record, reproduction=reproduction)
     if json_output == STDOUT:
-        show_json(result.to_dict(), indent=None, sort_keys=True)
+        show_json(result.to_dict(), indent=None)
         messenger.write_line(f"Written: {result.to_html(output)}")
     else:
         if json_output is not None:

@@ -123,9 +123,9 @@ def show_text(text: str) -> None:
     click.echo(escape_control(text))
 
 
-def show_json(value: Any, *, indent: int | None = 2, sort_keys: bool = False) -> None:
+def show_json(value: Any, *, indent: int | None = 2) -> None:
     """Write a value as JSON to stdout; control characters are written as \\u escapes, which a JSON parser decodes."""
-    click.echo(_escape_as_json(json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)))
+    click.echo(_escape_as_json(json.dumps(value, ensure_ascii=False, indent=indent)))
 
 
 def show_page(page: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tamiz.report.records.codec import Interval
 from tamiz.report.records.columns import ColumnDistribution
+from tamiz.runtime.codec import Interval
 from tamiz.runtime.verdicts import Verdict
 
 Pair = tuple[float, float]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
 from tamiz.report import marks
@@ -28,11 +26,10 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markupsafe import Markup
 
-    from tamiz.report.records.models import AssessmentRecord, AssessmentScores, Scores, SelectionFrequency
+    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.score_report import SelectionReport
     from tamiz.report.records.study import StudyRecord
     from tamiz.report.score_text import ScoreFormat
 
@@ -59,23 +56,22 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     dict or None
         The variables of the template; None if the selection was not assessed.
     """
-    assessed = result.assessment
+    assessed = result.reliability
     if assessed is None:
         return None
     score_format = assessment_score_format(assessed)
-    found = assessed.frequencies
     return {
         "lead": assessment_verdict(assessed, selected_columns_text(result)),
         "facts": _facts(
-            assessed.scores,
+            assessed,
             score_format,
             "the shares of the classes" if result.table.classes else "the mean of the target",
         ),
-        "design": f"{capitalize(score_format.name)} of {assessed.predictor}, "
-        f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds}.",
+        "design": f"{capitalize(score_format.name)} of {assessed.model}, "
+        f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds_description}.",
         "title": _title(assessed, score_format),
-        "clipped_note": _clipped_scores_note(assessed.scores, score_format),
-        "chosen": _frequency_title(found),
+        "clipped_note": _clipped_scores_note(assessed, score_format),
+        "chosen": _frequency_title(assessed),
         "stability": f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),
         "error_rates": collect_error_rates(result),
@@ -83,19 +79,19 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def _present_scores(scores: AssessmentScores) -> list[tuple[str, Scores]]:
+def _present_scores(scores: SelectionReport) -> list[tuple[str, FoldScores]]:
     """Return the scores that were computed, from the apparent score to the baseline."""
     parts = scores.apparent, scores.nested, scores.all_columns, scores.baseline
     return [(name, part) for name, part in zip(_SCORE_MEANINGS, parts, strict=True) if part is not None]
 
 
-def _clipped_scores_note(scores: AssessmentScores, score_format: ScoreFormat) -> str:
+def _clipped_scores_note(scores: SelectionReport, score_format: ScoreFormat) -> str:
     """Return a note on the scores that are clipped in the chart."""
     off = [name for name, score in _present_scores(scores) if score.mean < score_format.min_drawn]
     return score_format.clipping_note([f"{name[:1].lower()}{name[1:]}" for name in off])
 
 
-def _facts(scores: AssessmentScores, score_format: ScoreFormat, baseline: str) -> list[tuple[str, str, str, Markup]]:
+def _facts(scores: SelectionReport, score_format: ScoreFormat, baseline: str) -> list[tuple[str, str, str, Markup]]:
     """Return the name, the value, the meaning and the mark of each score; all marks share one scale."""
     ends = score_format.clipped_interval(scores.nested.interval)
     present = _present_scores(scores)
@@ -115,18 +111,19 @@ def _facts(scores: AssessmentScores, score_format: ScoreFormat, baseline: str) -
     ]
 
 
-def _title(assessment: AssessmentRecord, score_format: ScoreFormat) -> str:
+def _title(assessment: SelectionReport, score_format: ScoreFormat) -> str:
     lost = score_format.format_optimism(assessment.optimism)
     if not lost:
         return "Nested cross-validation confirms the apparent score"
     return f"The nested CV score is {lost} below the apparent score"
 
 
-def _frequency_title(frequencies: Sequence[SelectionFrequency]) -> str:
+def _frequency_title(assessment: SelectionReport) -> str:
     """Return a heading on which selected columns every fold selects, or which are selected by fewer than half."""
-    kept = [column for column in frequencies if column.chosen]
-    always = [column.name for column in kept if column.share == 1]
-    seldom = [column.name for column in kept if column.share < 0.5]
+    columns = set(assessment.columns)
+    kept = {name: share for name, share in assessment.frequency_by_name.items() if name in columns}
+    always = [name for name, share in kept.items() if share == 1]
+    seldom = [name for name, share in kept.items() if share < 0.5]
     if not kept:
         return "How often each column is selected"
     if len(always) == len(kept):
@@ -142,10 +139,10 @@ def _frequency_title(frequencies: Sequence[SelectionFrequency]) -> str:
     return "At least half of the folds select each column of the subset"
 
 
-def _permutation_null(assessment: AssessmentRecord) -> dict[str, Any] | None:
+def _permutation_null(assessment: SelectionReport) -> dict[str, Any] | None:
     """Return the title, the note and the chart of the permutation null distribution."""
     null = assessment.null
-    if null is None or not null.merits:
+    if null is None or not len(null.null_values):
         return None
     words = null_count_text(null)
     meaning = "significant at 0.05" if assessment.beats_chance else "not significant at 0.05"
@@ -155,11 +152,11 @@ def _permutation_null(assessment: AssessmentRecord) -> dict[str, Any] | None:
     label = f"Best {escape_text(null.statistic)} of a search"
     return {
         "title": capitalize(words),
-        "note": f"Permutation test: the same search on targets {null.shuffling}; "
+        "note": f"Permutation test: the same search on targets {null.description}; "
         f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {meaning}.",
         "chart": Chart(
             "chance",
-            partial(figures.draw_null_histogram, np.asarray(null.merits), null.observed, label, null.p_value),
+            partial(figures.draw_null_histogram, null.null_values, null.observed, label, null.p_value),
             "Bars: the best merits of searches on shuffled targets (permutation null distribution); line: the observed merit.",
         ),
     }

@@ -125,13 +125,13 @@ class ColumnEvidence:
                 scores = self.ranking.scores[one.id]
                 self.criteria.append((one, _ranks(scores, [j for j in order if scores[j] is not None])))
         found = result.recommendation
-        self.decisions = {} if found is None else {one.name: decision_row(one, found) for one in found.decisions}
+        self.decisions = {} if found is None else {one.name: decision_row(one, found) for one in result.decisions}
         self.reasons = {} if result.subset is None else {row["name"]: row for row in reason_rows(result.subset)}
-        assessed = result.assessment
-        n_folds = 0 if assessed is None else len(assessed.scores.nested.folds)
-        self.folds = {} if assessed is None else {
-            one.name: f"{round(one.share * n_folds)} of {n_folds}" for one in assessed.frequencies
-        }  # fmt: skip
+        self.folds: dict[str, str] = {}
+        if (assessed := result.reliability) is not None:
+            n_folds = assessed.nested.n_folds
+            shares = assessed.frequency_by_name
+            self.folds = {one: f"{round(share * n_folds)} of {n_folds}" for one, share in shares.items()}
 
     def row(self, name: str) -> dict[str, Any]:
         """Return whether and why a column is kept, its rank and its distribution."""

@@ -8,7 +8,7 @@ from tamiz.report.text import count_with_noun, format_count, format_percent, joi
 from tamiz.runtime.user_warnings import quote_name
 
 if TYPE_CHECKING:
-    from tamiz.report.records.models import ErrorRatesRecord, RateRecord
+    from tamiz.assessment.error_rates import Rate, SelectionErrorRates
     from tamiz.report.records.study import StudyRecord
 
 # A percentage below the first, or a standard error below the second, has a decimal.
@@ -18,6 +18,7 @@ _STRENGTHS = {
     "equal": "a signal as strong as the one estimated for the real target",
     "stronger": "a stronger signal than that of the real target",
     "weaker": "at most as strong a signal as that of the real target",
+    None: "as requested",
 }
 _LIMIT = "The rates describe this search on this table. They are not the probability that a certain selected column is false."
 
@@ -30,22 +31,21 @@ def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
     result : StudyRecord
         The record of a study.
     """
-    assessment = result.assessment
-    if assessment is None or assessment.error_rates is None:
+    assessment, rates = result.reliability, result.error_rates
+    if assessment is None or rates is None:
         return None
-    rates = assessment.error_rates
     shown = {*result.warnings, *assessment.notes}
     return {
         "title": f"On targets with known true columns, {_false_text(rates)}",
         "finding": error_rates_text(rates),
-        "design": error_rates_design(rates, has_gain=assessment.helps and assessment.beats_chance),
+        "design": error_rates_design(rates, has_gain=assessment.beats_baseline and assessment.beats_chance),
         "often": _often_false_text(rates),
         "limit": _LIMIT,
         "notes": [note for note in rates.notes if note not in shown],
     }
 
 
-def error_rates_text(rates: ErrorRatesRecord) -> str:
+def error_rates_text(rates: SelectionErrorRates) -> str:
     """Return in a sentence the shares of true columns found and of false columns selected, with their standard errors."""
     columns = "the true column" if rates.n_true == 1 else "the true columns"
     found, false = rates.true_positive_rate, rates.false_discovery_proportion
@@ -63,7 +63,7 @@ def error_rates_text(rates: ErrorRatesRecord) -> str:
     )
 
 
-def error_rates_design(rates: ErrorRatesRecord, *, has_gain: bool) -> str:
+def error_rates_design(rates: SelectionErrorRates, *, has_gain: bool) -> str:
     """Return in a sentence how the semi-synthetic targets were computed, and how strong their signal is.
 
     `has_gain` is whether the subset predicts the real target better than chance: if not, the estimate of its signal may be chance.
@@ -79,24 +79,23 @@ def error_rates_design(rates: ErrorRatesRecord, *, has_gain: bool) -> str:
     )
 
 
-def _false_text(rates: ErrorRatesRecord) -> str:
+def _false_text(rates: SelectionErrorRates) -> str:
     false = rates.false_discovery_proportion.mean
     if false == 0:
         return "no selected column is false"
     return f"{_percent(false, _decimals(false))}% of the selected columns are false"
 
 
-def _often_false_text(rates: ErrorRatesRecord) -> str:
+def _often_false_text(rates: SelectionErrorRates) -> str:
     """Return the columns that are most often selected falsely, "" if there are none."""
     often = [
-        f"{shorten(quote_name(one.name), _NAME_WIDTH)} "
-        f"({'' if k else 'for '}{format_percent(one.share)}{'' if k else ' of the targets'})"
-        for k, one in enumerate(rates.falsely_selected)
+        f"{shorten(quote_name(name), _NAME_WIDTH)} ({'' if k else 'for '}{format_percent(share)}{'' if k else ' of the targets'})"
+        for k, (name, share) in enumerate(rates.false_selection_frequencies.items())
     ]
     return f"Most often selected without being true: {join_names(often, width=2 * _NAME_WIDTH)}." if often else ""
 
 
-def _mean_and_error(rate: RateRecord) -> str:
+def _mean_and_error(rate: Rate) -> str:
     """Return the mean of a rate and its standard error: "62% ± 3%", "4.2% ± 1.3%"."""
     places = max(_decimals(rate.mean), 1 if 0 < rate.standard_error < _WHOLE_ERROR else 0)
     return f"{_percent(rate.mean, places)}% ± {_percent(rate.standard_error, places)}%"

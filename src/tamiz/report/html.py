@@ -15,8 +15,8 @@ from tamiz.report import registry, text
 from tamiz.report.drawing import Chart
 from tamiz.report.packing import pack_rows
 from tamiz.report.recommendation import initial_selection
-from tamiz.report.records.codec import to_json
 from tamiz.report.verdict import collect_verdict
+from tamiz.runtime.codec import to_json
 
 # Assets of the page itself, before and after those of its sections.
 _PAGE_ASSETS = ("page", "figures", "verdict", "tables", "takeaway")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.ticker import PercentFormatter
 
+from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
 from tamiz.report import marks
@@ -29,20 +32,11 @@ from tamiz.report.text import capitalize, count_with_noun, join_names, shorten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from markupsafe import Markup
     from matplotlib.axes import Axes
 
-    from tamiz.report.records.codec import Named
-    from tamiz.report.records.models import (
-        FoldedScores,
-        ModelComparison,
-        ModelEffectRecord,
-        ModelScores,
-        NoiseExperimentRecord,
-        NoisePanel,
-    )
+    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.score_report import Added, NoiseExperiment, Recommendation
     from tamiz.report.records.study import StudyRecord
-    from tamiz.report.score_text import ScoreFormat
 
 # The height of a name at the end of a line, as a share of the axis.
 _LABEL_SHARE = 0.075
@@ -101,17 +95,19 @@ def collect_model_effect(result: StudyRecord) -> dict[str, Any] | None:
     dict or None
         The variables of the template; None without a comparison and without a noise experiment.
     """
-    compared, experiment = result.model_effect, result.noise_experiment
+    compared, experiment = result.recommendation, result.noise_experiment
+    if compared is not None and compared.recommended == ALL_COLUMNS:
+        compared = None
     if compared is not None:
-        lead = model_effect_text(compared, compared.selector)
+        lead = model_effect_text(compared)
     elif experiment is not None:
-        lead = f"{added_columns_cost(experiment.panels[0], experiment)}."
+        lead = f"{added_columns_cost('random', experiment)}."
     else:
         return None
     shown_notes = [*result.warnings, *(() if compared is None else compared.notes)]
     return {
         "lead": lead,
-        "compared": None if compared is None else _comparison(compared, compared.selector),
+        "compared": None if compared is None else _comparison(compared),
         "noise_experiment": None if experiment is None else _noise_experiment(experiment),
         "notes": [] if compared is None else _notes(compared.notes, result.warnings),
         "noise_experiment_notes": [] if experiment is None else _notes(experiment.notes, shown_notes),
@@ -123,183 +119,184 @@ def _notes(notes: Sequence[str], shown_notes: Sequence[str]) -> list[str]:
     return [note for note in notes if note not in shown_notes]
 
 
-def _comparison(effect: ModelEffectRecord, selector: str) -> dict[str, Any]:
-    models = effect.models
+def _comparison(found: Recommendation) -> dict[str, Any]:
+    one, columns = found.candidates[found.recommended], count_with_noun(found.n_columns, "column")
     return {
-        "design": f"{effect.folds}, {count_with_noun(effect.n_samples, 'row')}. In every fold {selector} selects from "
-        f"{count_with_noun(effect.n_columns, 'column')}, using the training rows only. Differences are computed before rounding.",
-        "n_columns": count_with_noun(effect.n_columns, "column"),
-        "chosen": chosen_columns_text(effect.n_chosen),
-        "groups": [_score_rows(score, models) for score in effect.scores],
+        "design": f"{found.folds_description}, {count_with_noun(found.n_samples, 'row')}. In every fold {one.label} selects from "
+        f"{columns}, using the training rows only. Differences are computed before rounding.",
+        "n_columns": columns,
+        "chosen": chosen_columns_text(one.n_chosen),
+        "groups": [_score_rows(found, scoring) for scoring in found.scorings],
     }
 
 
-def _clipped_means_note(score: ModelScores, models: Sequence[Named]) -> str:
-    """Return a note on the means that are clipped in a chart."""
-    score_format = score_format_for(score.id)
-    off = [
-        f"{model_name(model)} on {columns}"
-        for model, cell in zip(models, score.models, strict=True)
-        for scores, columns in ((cell.all_columns, "all columns"), (cell.chosen, "the selected ones"))
-        if scores.mean < score_format.min_drawn
-    ]
-    return score_format.clipping_note(off)
-
-
-def _score_rows(score: ModelScores, models: Sequence[Named]) -> dict[str, Any]:
+def _score_rows(found: Recommendation, scoring: str) -> dict[str, Any]:
     """Return the rows of the table for one score."""
-    score_format = score_format_for(score.id)
-    sides = [scores for cell in score.models for scores in (cell.all_columns, cell.chosen)]
+    score_format, changes = score_format_for(scoring), partial(found.score_change, found.recommended, scoring=scoring)
+    every, chosen = (
+        {model: one.scores[model, scoring] for model in found.models}
+        for one in (found.all_columns, found.candidates[found.recommended])
+    )
     scale = marks.Scale.around(
         [
             score_format.clip(end)
-            for scores in sides
-            for end in (scores.mean, *score_interval(scores.interval, score.id))
+            for scores in (*every.values(), *chosen.values())
+            for end in (scores.mean, *score_interval(scores.interval, scoring))
         ]
     )
+    off = [
+        f"{model_name(model, label)} on {columns}"
+        for model, label in found.models.items()
+        for scores, columns in ((every[model], "all columns"), (chosen[model], "the selected ones"))
+        if scores.mean < score_format.min_drawn
+    ]
 
-    def spread(scores: FoldedScores) -> str:
+    def place(scores: FoldScores) -> tuple[float, tuple[float, ...]]:
+        ends = score_interval(scores.interval, scoring)
+        return scale.at(score_format.clip(scores.mean)), tuple(scale.at(score_format.clip(end)) for end in ends)
+
+    def spread(scores: FoldScores) -> str:
         sd = scores.standard_deviation
         deviation = f"{100 * sd:.1f}" if score_format.is_share else score_format.format_number(sd)
         return f"{score_format.format_score(scores.mean)} ± {deviation}"
 
     return {
-        "name": score_title(score.id),
-        "clipped_note": _clipped_means_note(score, models),
-        "baseline": score_format.format_score(score.baseline.mean),
+        "name": score_title(scoring),
+        "clipped_note": score_format.clipping_note(off),
+        "baseline": score_format.format_score(found.baseline[scoring].mean),
         "rows": [
             {
-                "name": model.label,
-                "all_columns": spread(cell.all_columns),
-                "chosen": spread(cell.chosen),
-                "difference": format_difference(cell.difference.mean, score_format),
-                "between": format_interval(cell.difference.interval, score_format),
-                "mark": _comparison_mark(cell, scale, score_format),
+                "name": label,
+                "all_columns": spread(every[model]),
+                "chosen": spread(chosen[model]),
+                "difference": format_difference(changes(model).mean, score_format),
+                "between": format_interval(changes(model).interval, score_format),
+                # A dot for the selected columns, and above it a ring for all columns.
+                "mark": marks.dot_interval(*place(chosen[model]), above=place(every[model])),
             }
-            for model, cell in zip(models, score.models, strict=True)
+            for model, label in found.models.items()
         ],
     }
 
 
-def _comparison_mark(cell: ModelComparison, scale: marks.Scale, score_format: ScoreFormat) -> Markup:
-    """Return the score on the selected columns as a dot, and that on all columns as a ring above it, with their intervals."""
-
-    def place(scores: FoldedScores) -> tuple[float, tuple[float, ...]]:
-        ends = score_interval(scores.interval, score_format.scoring)
-        return scale.at(score_format.clip(scores.mean)), tuple(scale.at(score_format.clip(end)) for end in ends)
-
-    return marks.dot_interval(*place(cell.chosen), above=place(cell.all_columns))
-
-
-def _noise_experiment(experiment: NoiseExperimentRecord) -> dict[str, Any]:
+def _noise_experiment(experiment: NoiseExperiment) -> dict[str, Any]:
     span = score_range(experiment)
     draws = experiment.n_draws
     mean = f" Random columns were drawn {draws} times, and each line is the mean." if draws > 1 else ""
     rows, columns = count_with_noun(experiment.n_samples, "row"), count_with_noun(experiment.n_columns, "column")
     searched = experiment.selection_n_added
     return {
-        "design": f"{experiment.folds}, {rows}, {columns} before any is added.{mean}",
+        "design": f"{experiment.folds_description}, {rows}, {columns} before any is added.{mean}",
         "selector": experiment.selector,
         "searched": f" The search is repeated only for {join_names(f'{n:,}' for n in searched)} added columns."
         if len(searched) < len(experiment.n_added)
         else "",
         "panels": [
             {
-                "title": added_columns_cost(panel, experiment),
-                "why": _theory_text(panel, experiment),
-                "reselection": reselection_text(panel, experiment),
-                "chart": added_columns_chart(panel, experiment, span),
-                "clipped_note": _clipped_lines_note(panel, experiment),
+                "title": added_columns_cost(added, experiment),
+                "why": _theory_text(added, experiment),
+                "reselection": reselection_text(added, experiment),
+                "chart": added_columns_chart(added, experiment, span),
+                "clipped_note": _clipped_lines_note(added, experiment),
             }
-            for panel in experiment.panels
+            for added in experiment.added
         ],
         "n_added": experiment.n_added,
-        "tables": [_panel_numbers(panel, experiment) for panel in experiment.panels],
+        "tables": [_panel_numbers(added, experiment) for added in experiment.added],
     }
 
 
-def _clipped_lines_note(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
+def _means(experiment: NoiseExperiment, added: Added, model: str, *, selected: bool = False) -> list[float]:
+    """Return the mean scores of a model by the number of added columns."""
+    return [one.mean for one in experiment.scores(added, model, selected=selected)]
+
+
+def _clipped_lines_note(added: Added, experiment: NoiseExperiment) -> str:
     """Return a note on the lines that are clipped in a chart."""
     score_format = score_format_for(experiment.scoring)
-    pairs = zip(experiment.models, panel.lines, strict=True)
     return score_format.clipping_note(
-        [model_name(model) for model, line in pairs if min(line.means) < score_format.min_drawn]
+        [
+            model_name(model, label)
+            for model, label in experiment.models.items()
+            if min(_means(experiment, added, model)) < score_format.min_drawn
+        ]
     )
 
 
-def _theory_text(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
+def _theory_text(added: Added, experiment: NoiseExperiment) -> str:
     """Return the expected effect on each model, and the models whose change differs from it."""
-    why, expected = _THEORY[panel.added], _EXPECTED_DIRECTIONS[panel.added]
-    models = {model.id: (model, line) for model, line in zip(experiment.models, panel.lines, strict=True)}
-    words = "; ".join(sentence for name, sentence in why.items() if name in models)
+    why, expected = _THEORY[added], _EXPECTED_DIRECTIONS[added]
+    words = "; ".join(sentence for model, sentence in why.items() if model in experiment.models)
     score_format = score_format_for(experiment.scoring)
+    changes = {model: experiment.score_changes(added, model)[-1] for model in experiment.models if model in expected}
     other = [
-        f"{model_name(model)} ({format_difference(line.changes[-1], score_format)})"
-        for name, (model, line) in models.items()
-        if name in expected and change_direction(line.intervals[-1]) not in ("unknown", *expected[name])
+        f"{model_name(model, experiment.models[model])} ({format_difference(change.mean, score_format)})"
+        for model, change in changes.items()
+        if change_direction(change.interval) not in ("unknown", *expected[model])
     ]
     here = f" The result differs for {join_names(other)}." if other else ""
     return f"Expected: {words}.{here}" if words else ""
 
 
-def _panel_numbers(panel: NoisePanel, experiment: NoiseExperimentRecord) -> dict[str, Any]:
+def _panel_numbers(added: Added, experiment: NoiseExperiment) -> dict[str, Any]:
     """Return the numbers of one panel as rows."""
     score_format = score_format_for(experiment.scoring)
     rows = []
-    for model, line, again in zip(experiment.models, panel.lines, panel.chosen, strict=True):
-        rows.append((short_model_name(model), [score_format.format_score(mean) for mean in line.means]))
-        at = dict(zip(experiment.selection_n_added, again.means, strict=True))
+    for model, label in experiment.models.items():
+        short = short_model_name(model, label)
+        rows.append((short, [score_format.format_score(mean) for mean in _means(experiment, added, model)]))
+        at = dict(zip(experiment.selection_n_added, _means(experiment, added, model, selected=True), strict=True))
         chosen = [score_format.format_score(at[n]) if n in at else "" for n in experiment.n_added]
-        rows.append((f"{short_model_name(model)}, selected", chosen))
-    name = "Random columns" if panel.added == "random" else f"Copies of {shorten(experiment.copied, 40)}"
+        rows.append((f"{short}, selected", chosen))
+    name = "Random columns" if added == "random" else f"Copies of {shorten(experiment.copied_column, 40)}"
     return {"name": name, "rows": rows}
 
 
-def score_range(experiment: NoiseExperimentRecord) -> tuple[float, float]:
+def score_range(experiment: NoiseExperiment) -> tuple[float, float]:
     """Return the range of scores that all panels share."""
     every: list[float] = []
-    for panel in experiment.panels:
-        for line in (*panel.lines, *panel.chosen):
-            every += line.means
-        for line in panel.lines:
-            every += [line.means[0] + end for interval in line.intervals for end in interval]
+    for added, model in itertools.product(experiment.added, experiment.models):
+        means = _means(experiment, added, model)
+        every += [*means, *_means(experiment, added, model, selected=True)]
+        every += [means[0] + end for one in experiment.score_changes(added, model) for end in one.interval]
     score_format = score_format_for(experiment.scoring)
     low, high = score_format.clip(min(every)), score_format.clip(max(every))
     pad = 0.04 * ((high - low) or 0.1)
     return low - pad, high + pad
 
 
-def added_columns_chart(panel: NoisePanel, experiment: NoiseExperimentRecord, y_range: tuple[float, float]) -> Chart:
+def added_columns_chart(added: Added, experiment: NoiseExperiment, y_range: tuple[float, float]) -> Chart:
     """Return one line per model as columns are added, with its interval band and name; dashed with columns selected again."""
     score_format = score_format_for(experiment.scoring)
     numbers, chosen = experiment.n_added, experiment.selection_n_added
 
     def draw(axes: Axes) -> None:
-        for k, (line, again) in enumerate(zip(panel.lines, panel.chosen, strict=True)):
+        ends = []
+        for k, model in enumerate(experiment.models):
+            means = _means(experiment, added, model)
             style: dict[str, Any] = {"color": figures.CLASS_COLORS[k], "marker": figures.SHAPES[k], "markersize": 4}
-            low, high = (
-                [score_format.clip(line.means[0] + end) for end in ends] for ends in zip(*line.intervals, strict=True)
-            )
+            intervals = (one.interval for one in experiment.score_changes(added, model))
+            low, high = ([score_format.clip(means[0] + end) for end in side] for side in zip(*intervals, strict=True))
             axes.fill_between(numbers, low, high, color=style["color"], alpha=0.15, linewidth=0.0)
-            axes.plot(numbers, [score_format.clip(mean) for mean in line.means], linewidth=1.8, **style)
-            means = [score_format.clip(mean) for mean in again.means]
-            axes.plot(chosen, means, "--", linewidth=1.4, markerfacecolor="none", **style)
-        ends = [score_format.clip(line.means[-1]) for line in panel.lines]
+            axes.plot(numbers, [score_format.clip(mean) for mean in means], linewidth=1.8, **style)
+            again = [score_format.clip(mean) for mean in _means(experiment, added, model, selected=True)]
+            axes.plot(chosen, again, "--", linewidth=1.4, markerfacecolor="none", **style)
+            ends.append(score_format.clip(means[-1]))
         places = separate_labels(ends, _LABEL_SHARE * (y_range[1] - y_range[0]))
-        for k, (model, place) in enumerate(zip(experiment.models, places, strict=True)):
-            name = escape_text(short_model_name(model))
+        for k, ((model, label), place) in enumerate(zip(experiment.models.items(), places, strict=True)):
+            name = escape_text(short_model_name(model, label))
             axes.text(1.02 * numbers[-1], place, name, color=figures.CLASS_COLORS[k], fontsize="small", va="center")
         axes.set_xlim(-0.02 * numbers[-1], 1.02 * numbers[-1])
         axes.set_ylim(*y_range)
         axes.set(
-            xlabel="Random columns added" if panel.added == "random" else "Copies added",
+            xlabel="Random columns added" if added == "random" else "Copies added",
             ylabel=f"{capitalize(score_format.name)} on test rows",
         )
         if score_format.is_share:
             axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    described = f"Scores as columns are added, one line per model. {added_columns_cost(panel, experiment)}."
-    return Chart(f"added-{panel.added}", draw, described, height=260)
+    described = f"Scores as columns are added, one line per model. {added_columns_cost(added, experiment)}."
+    return Chart(f"added-{added}", draw, described, height=260)
 
 
 def separate_labels(positions: Sequence[float], min_distance: float) -> list[float]:

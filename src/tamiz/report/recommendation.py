@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.report.score_text import (
+    ScoreFormat,
     change_direction,
     change_text,
     format_difference,
@@ -27,13 +29,10 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.codec import Named
-    from tamiz.report.records.columns import TableRecord
-    from tamiz.report.records.models import CandidateScores, ColumnDecision, FoldedScores, RecommendationRecord
+    from tamiz.assessment.score_report import Recommendation
+    from tamiz.report.records.columns import ColumnDecision, TableRecord
     from tamiz.report.records.study import StudyRecord
-    from tamiz.report.score_text import ScoreFormat
 
-_ALL_COLUMNS = "all_columns"
 # An adjusted p-value above this is no evidence that a column adds to the others; similarity below this needs no mention.
 _NOTHING_ADDED, _SIMILAR = 0.1, 0.05
 # Parts of a sentence are never cut.
@@ -66,18 +65,18 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
     found = result.recommendation
     if found is None:
         return None
-    warnings = result.warnings
-    score_format = score_format_for(found.scores[0].id)
+    warnings, methods = result.warnings, [_METHODS[name] for name in found.candidates if name in _METHODS]
+    score_format = score_format_for(found.scorings[0])
     return {
         "lead": recommendation_text(found, result.table),
         "picture": _picture(found, result.table, score_format),
         "cost": recommendation_cost(found),
-        "columns": found.columns if found.recommended != _ALL_COLUMNS and found.chosen else [],
-        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}. Every selection is repeated inside each fold, on its "
-        f"training rows: {'; '.join(_METHODS[one.id] for one in found.candidates if one.id in _METHODS)}. Below each score is its "
-        "difference from the score with all columns, computed before rounding.",
-        "models": [model.label for model in found.models],
-        "groups": [_score_rows(found, k) for k in range(len(found.scores))],
+        "columns": found.columns if found.recommended != ALL_COLUMNS else [],
+        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds_description}. Every selection is repeated "
+        f"inside each fold, on its training rows: {'; '.join(methods)}. Below each score is its difference from the score with all "
+        "columns, computed before rounding.",
+        "models": list(found.models.values()),
+        "groups": [_score_rows(found, scoring) for scoring in found.scorings],
         "rule": _rule_text(found),
         "notes": [note for note in found.notes if note not in warnings],
     }
@@ -92,31 +91,29 @@ def initial_selection(result: StudyRecord) -> Sequence[str]:
         The record of a study.
     """
     found, subset = result.recommendation, result.subset
-    if found is not None and (recommended := found.chosen) is not None:
-        return recommended.columns
-    return [] if subset is None or (found is not None and found.chance) else subset.columns
+    return found.columns if found is not None else [] if subset is None else subset.columns
 
 
-def recommendation_text(recommendation: RecommendationRecord, table: TableRecord) -> str:
+def recommendation_text(recommendation: Recommendation, table: TableRecord) -> str:
     """Return in a sentence which columns to keep, with the rows, the scores and the baseline."""
-    score_format = score_format_for(recommendation.scores[0].id)
-    every = deciding_score(recommendation, recommendation.all_columns)
-    is_all = recommendation.recommended == _ALL_COLUMNS
+    score_format = score_format_for(recommendation.scorings[0])
+    every = recommendation.all_columns.scores[recommendation.deciding]
+    is_all = recommendation.recommended == ALL_COLUMNS and not recommendation.chance
     beside = "" if is_all else f"with all columns {score_format.format_score(every.mean)}, and "
     return (
         f"{_kept_text(recommendation, table)} {_measured_text(recommendation, score_format)}, {beside}without columns "
-        f"{score_format.format_score(recommendation.scores[0].baseline.mean)}."
+        f"{score_format.format_score(recommendation.baseline[recommendation.scorings[0]].mean)}."
     )
 
 
-def _kept_text(recommendation: RecommendationRecord, table: TableRecord) -> str:
+def _kept_text(recommendation: Recommendation, table: TableRecord) -> str:
     """Return which columns to keep."""
-    chosen, whole = recommendation.chosen, recommendation.all_columns
-    if chosen is None:
+    if recommendation.chance:
         return f"No columns are recommended, because the selection may be chance. {recommendation.chance}"
     # A date counts as one column, whatever its parts.
-    columns = count_with_noun(table.count_own(whole.columns), "column")
-    if chosen is whole:
+    columns = count_with_noun(table.count_own(recommendation.all_columns.columns), "column")
+    chosen = recommendation.candidates[recommendation.recommended]
+    if recommendation.recommended == ALL_COLUMNS:
         return f"Keep all {columns}: {_keep_all_reason(recommendation)}."
     kept = f"{table.count_own(chosen.columns):,} of {columns}"
     named = join_column_names(chosen.columns, limit=_MAX_NAMED)
@@ -124,9 +121,9 @@ def _kept_text(recommendation: RecommendationRecord, table: TableRecord) -> str:
     return f"Keep {kept}: {named} ({how})."
 
 
-def _measured_text(recommendation: RecommendationRecord, score_format: ScoreFormat) -> str:
+def _measured_text(recommendation: Recommendation, score_format: ScoreFormat) -> str:
     """Return the score of the recommended columns with its rows and interval."""
-    n_sets = sum(len(path.sets) for path in recommendation.paths)
+    n_sets = sum(len(path.columns) for path in recommendation.paths.values())
     among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
     low, high = (score_format.format_score(min(bound, 1.0)) for bound in recommendation.score.interval)
     return (
@@ -135,9 +132,7 @@ def _measured_text(recommendation: RecommendationRecord, score_format: ScoreForm
     )
 
 
-def _picture(
-    recommendation: RecommendationRecord, table: TableRecord, score_format: ScoreFormat
-) -> dict[str, Any] | None:
+def _picture(recommendation: Recommendation, table: TableRecord, score_format: ScoreFormat) -> dict[str, Any] | None:
     """Return the chart of the scores by number of columns with the words beside it, None unless a path has several sets.
 
     Scores without a lower end are cut where a chart would show nothing else.
@@ -146,25 +141,27 @@ def _picture(
     from tamiz.display import RecommendationDisplay
     from tamiz.report.drawing import Chart
 
-    paths, whole = recommendation.paths, recommendation.all_columns
-    if max((len(path.sets) for path in paths), default=0) < 2:
+    paths, whole, kept = recommendation.paths, recommendation.all_columns, recommendation.columns
+    if max((len(path.columns) for path in paths.values()), default=0) < 2:
         return None
-    labels = {one.id: shorten(one.label, 24) for one in recommendation.candidates}
-    n_all, n_kept = (table.count_own(columns) for columns in (whole.columns, recommendation.columns))
-    baseline = score_format.clip(recommendation.scores[0].baseline.mean)
-    every = score_format.clip(deciding_score(recommendation, whole).mean)
+    labels = {name: shorten(one.label, 24) for name, one in recommendation.candidates.items()}
+    n_all, n_kept = (table.count_own(columns) for columns in (whole.columns, kept))
+    baseline = score_format.clip(recommendation.baseline[recommendation.scorings[0]].mean)
+    every = score_format.clip(whole.scores[recommendation.deciding].mean)
     # A date counts as one column: of two sets of one size that is shown which is recommended, or better.
     sets = {
-        path.id: {
-            table.count_own(one.columns): [score_format.clip(value) for value in (one.score.mean, *one.score.interval)]
-            for one in sorted(path.sets, key=lambda one: (one.columns == recommendation.columns, one.score.mean))
+        name: {
+            table.count_own(columns): [score_format.clip(value) for value in (score.mean, *score.interval)]
+            for columns, score in sorted(
+                zip(path.columns, path.scores, strict=True), key=lambda one: (one[0] == kept, one[1].mean)
+            )
         }
-        for path in paths
+        for name, path in paths.items()
     }
     name = recommendation.recommended
     display = RecommendationDisplay(
         {labels[path]: [(n, *scores) for n, scores in sorted(found.items())] for path, found in sets.items()},
-        recommended=(labels[name], n_kept) if name is not None and n_kept in sets.get(name, ()) else None,
+        recommended=(labels[name], n_kept) if kept and n_kept in sets.get(name, ()) else None,
         all_columns=(n_all, every),
         baseline=baseline,
         score_label=f"{capitalize(score_format.name)} of {_deciding_name(recommendation)}",
@@ -178,22 +175,22 @@ def _picture(
     }
 
 
-def _keep_all_reason(recommendation: RecommendationRecord) -> str:
+def _keep_all_reason(recommendation: Recommendation) -> str:
     """Return why no smaller selection is recommended."""
-    if not _other_candidates(recommendation):
+    if len(recommendation.candidates) == 1:
         return "no smaller selection could be compared"
     return f"for no smaller selection a loss of more than {recommendation.margin:.2g} can be ruled out"
 
 
-def decision_row(one: ColumnDecision, found: RecommendationRecord) -> dict[str, Any]:
+def decision_row(one: ColumnDecision, found: Recommendation) -> dict[str, Any]:
     """Return the folds that choose a column, similar columns, and why it is kept or dropped.
 
     Parameters
     ----------
     one : ColumnDecision
-    found : RecommendationRecord
+    found : Recommendation
     """
-    n_folds = len(found.score.folds)
+    n_folds = found.score.n_folds
     return {
         "folds": f"{round(one.share * n_folds)} of {n_folds}",
         "similar": [(other.name, format_number(other.uncertainty, digits=2)) for other in one.similar],
@@ -240,9 +237,9 @@ def _decision_sentence(one: ColumnDecision) -> str:
     }[code]
 
 
-def _rule_text(recommendation: RecommendationRecord) -> str:
+def _rule_text(recommendation: Recommendation) -> str:
     """Return the rule by which the recommended selection is chosen."""
-    score_format = score_format_for(recommendation.scores[0].id)
+    score_format = score_format_for(recommendation.scorings[0])
     if recommendation.requested:
         return "It is the result of the search that was requested; the others show what it costs."
     power = ""
@@ -257,81 +254,66 @@ def _rule_text(recommendation: RecommendationRecord) -> str:
     )
 
 
-def _deciding_name(recommendation: RecommendationRecord) -> str:
+def _deciding_name(recommendation: Recommendation) -> str:
     """Return the name of the model that decides, as in a sentence."""
-    return model_name(next(one for one in recommendation.models if one.id == recommendation.deciding))
+    return model_name(recommendation.deciding_model, recommendation.models[recommendation.deciding_model])
 
 
-def deciding_score(recommendation: RecommendationRecord, candidate: CandidateScores) -> FoldedScores:
-    """Return the score, under the model that decides, of a candidate.
-
-    Parameters
-    ----------
-    recommendation : RecommendationRecord
-    candidate : CandidateScores
-    """
-    return candidate.scores[0][[one.id for one in recommendation.models].index(recommendation.deciding)]
-
-
-def _other_candidates(recommendation: RecommendationRecord) -> list[CandidateScores]:
-    """Return the candidates but for all columns."""
-    return [one for one in recommendation.candidates if one.id != _ALL_COLUMNS]
-
-
-def recommendation_cost(recommendation: RecommendationRecord) -> str:
+def recommendation_cost(recommendation: Recommendation) -> str:
     """Return in a sentence how the recommended columns change the score of each model, compared with all columns."""
-    score_format = score_format_for(recommendation.scores[0].id)
     name = recommendation.recommended
-    if name is None:
+    if recommendation.chance:
         return ""
-    if name == _ALL_COLUMNS:
-        others = _other_candidates(recommendation)
-        if not others:
-            return ""
-        nearest = max(others, key=lambda one: deciding_score(recommendation, one).mean)
-        changes = _changes_text(recommendation.models, nearest.changes[0], score_format)
-        size = count_with_noun(len(nearest.columns), "column")
-        heading = _change_heading(score_format, "this selection")
-        return f"The nearest selection is {label_in_sentence(nearest.label)} ({size}). {heading}: {changes}."
-    assert recommendation.chosen is not None
-    changes = _changes_text(recommendation.models, recommendation.chosen.changes[0], score_format)
-    return f"{_change_heading(score_format, 'recommended')}: {changes}."
+    if name != ALL_COLUMNS:
+        return _changes_text(recommendation, name, "recommended")
+    nearest = recommendation.nearest
+    if nearest is None:
+        return ""
+    one = recommendation.candidates[nearest]
+    size = count_with_noun(len(one.columns), "column")
+    changes = _changes_text(recommendation, nearest, "this selection")
+    return f"The nearest selection is {label_in_sentence(one.label)} ({size}). {changes}"
 
 
-def _changes_text(models: Sequence[Named], changes: Sequence[FoldedScores], score_format: ScoreFormat) -> str:
-    """Return the change of each model with its interval, the largest loss first."""
-    pairs = sorted(zip(models, changes, strict=True), key=lambda pair: pair[1].mean)
-    return join_names([change_text(model, change, score_format) for model, change in pairs], width=_FULL_WIDTH)
+def _changes_text(recommendation: Recommendation, name: str, minuend: str) -> str:
+    """Return the difference of each model from all columns with its interval, the largest loss first."""
+    score_format = score_format_for(recommendation.scorings[0])
+    changes = {model: recommendation.score_change(name, model) for model in recommendation.models}
+    listed = join_names(
+        [
+            change_text(model_name(model, recommendation.models[model]), change, score_format)
+            for model, change in sorted(changes.items(), key=lambda pair: pair[1].mean)
+        ],
+        width=_FULL_WIDTH,
+    )
+    return f"Difference in {score_format.name}, {minuend} minus all columns, with 95% confidence intervals: {listed}."
 
 
-def _score_rows(recommendation: RecommendationRecord, k: int) -> dict[str, Any]:
+def _score_rows(recommendation: Recommendation, scoring: str) -> dict[str, Any]:
     """Return the rows of the table for one score."""
-    score = recommendation.scores[k]
-    score_format, recommended = score_format_for(score.id), recommendation.chosen
+    score_format = score_format_for(scoring)
+
+    def cell(name: str, model: str) -> tuple[str, str, str]:
+        """Return the score, the difference from all columns and its direction."""
+        score = score_format.format_score(recommendation.candidates[name].scores[model, scoring].mean)
+        change = recommendation.score_change(name, model, scoring)
+        if name == ALL_COLUMNS:
+            return score, "", ""
+        return score, format_difference(change.mean, score_format), change_direction(change.interval)
+
     return {
-        "name": score_title(score.id),
-        "baseline": score_format.format_score(score.baseline.mean),
+        "name": score_title(scoring),
+        "baseline": score_format.format_score(recommendation.baseline[scoring].mean),
         "rows": [
             {
                 "label": one.label,
-                "kept": one is recommended,
+                "kept": name == recommendation.recommended and not recommendation.chance,
                 "size": n_chosen_text(one.n_chosen),
-                "cells": [
-                    (
-                        score_format.format_score(cell.mean),
-                        "" if one.id == _ALL_COLUMNS else format_difference(change.mean, score_format),
-                        "" if one.id == _ALL_COLUMNS else change_direction(change.interval),
-                    )
-                    for cell, change in zip(one.scores[k], one.changes[k], strict=True)
-                ],
+                "cells": [cell(name, model) for model in recommendation.models],
             }
-            for one in recommendation.candidates
+            for name, one in recommendation.candidates.items()
         ],
     }
-
-
-def _change_heading(score_format: ScoreFormat, minuend: str) -> str:
-    return f"Difference in {score_format.name}, {minuend} minus all columns, with 95% confidence intervals"
 
 
 def short_reasons(result: StudyRecord) -> dict[str, str]:
@@ -348,7 +330,7 @@ def short_reasons(result: StudyRecord) -> dict[str, str]:
         elif column.same_as:
             found[column.name] = f"same as {shorten(column.same_as, 30)}"
     words = {"nothing": "adds nothing measurable", "less": "adds less than the margin", "kept": "kept"}
-    for one in () if result.recommendation is None else result.recommendation.decisions:
+    for one in result.decisions:
         code = decision_code(one)
         if code == "same":
             found[one.name] = f"redundant with {shorten(one.same_as or one.similar[0].name, 30)}"
@@ -366,7 +348,7 @@ def column_states(result: StudyRecord) -> dict[str, str]:
     result : StudyRecord
     """
     found = dict.fromkeys((column.name for column in result.table.columns if column.exclusion), "excluded")
-    for one in () if result.recommendation is None else result.recommendation.decisions:
+    for one in result.decisions:
         found[one.name] = decision_code(one)
     leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
     return found | dict.fromkeys(leaks, "leak")

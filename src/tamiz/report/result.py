@@ -7,14 +7,15 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.exceptions import DataError
 from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.leakage import exclusion_text
 from tamiz.report.recommendation import initial_selection, recommendation_cost, recommendation_text, short_reasons
-from tamiz.report.records.codec import FormatError, from_json, to_json
 from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
+from tamiz.runtime.codec import FormatError, from_json, to_json
 from tamiz.runtime.result_tables import make_frame
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from tamiz.assessment.fold_scores import FoldScores
     from tamiz.report.records.columns import RankingRecord, SubsetRecord
-    from tamiz.report.records.models import Scores
     from tamiz.report.records.study import StepTiming
     from tamiz.runtime.verdicts import Verdict
 
@@ -119,9 +120,7 @@ class Result:
         Path
             The file written.
         """
-        return write_text_atomically(
-            path, json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False, sort_keys=True) + "\n"
-        )
+        return write_text_atomically(path, json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the report as one HTML file, atomically.
@@ -214,10 +213,10 @@ class Result:
             lines.append(("Recommended", recommendation_text(record.recommendation, table)))
             costs = recommendation_cost(record.recommendation)
             lines += [("Change", costs)] if costs else []
-        if record.model_effect is not None:
-            lines.append(("Effect on models", model_effect_text(record.model_effect, record.model_effect.selector)))
-        if record.assessment is not None:
-            lines.append(("Reliability", assessment_verdict(record.assessment, selected_columns_text(record))))
+            if record.recommendation.recommended != ALL_COLUMNS:
+                lines.append(("Effect on models", model_effect_text(record.recommendation)))
+        if (reliability := record.reliability) is not None:
+            lines.append(("Reliability", assessment_verdict(reliability, selected_columns_text(record))))
             if (rates := collect_error_rates(record)) is not None:
                 lines.append(("Error rates", f"{rates['finding']} {rates['design']}"))
         if record.graph is not None:
@@ -274,7 +273,7 @@ class Result:
         return [] if self.record.leakage_exclusion is None else list(self.record.leakage_exclusion.columns)
 
     @property
-    def score(self) -> Scores | None:
+    def score(self) -> FoldScores | None:
         """The nested CV score of the recommended columns, with its interval and folds; None if it was not computed."""
         return None if self.record.recommendation is None else self.record.recommendation.score
 

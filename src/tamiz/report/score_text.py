@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING
 from tamiz.report.text import count_with_noun, format_number, join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from tamiz.report.records.codec import Interval, Named
-    from tamiz.report.records.models import (
-        AssessmentRecord,
-        FoldedScores,
-        ModelComparison,
-        ModelEffectRecord,
-        NoiseExperimentRecord,
-        NoisePanel,
-        PermutationNullRecord,
-    )
+    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.score_report import Added, NoiseExperiment, Recommendation, SelectionReport
     from tamiz.report.records.study import StudyRecord
+    from tamiz.runtime.codec import Interval
+    from tamiz.selection.null_distribution import PermutationNull
 
 
 # A change whose interval is within this on both sides of 0 is negligible: two points of accuracy, or .02 of R2.
@@ -60,14 +54,14 @@ def score_title(scoring: str) -> str:
     return _SCORE_NAMES.get(scoring) or scoring.replace("_", " ").capitalize()
 
 
-def model_name(model: Named) -> str:
+def model_name(model: str, label: str) -> str:
     """Return the name of a model inside a sentence."""
-    return _SENTENCE_NAMES.get(model.id) or model.label
+    return _SENTENCE_NAMES.get(model) or label
 
 
-def short_model_name(model: Named) -> str:
+def short_model_name(model: str, label: str) -> str:
     """Return the short name of a model, for the end of a line in a chart."""
-    return _SHORT_NAMES.get(model.id) or shorten(model.label, 14)
+    return _SHORT_NAMES.get(model) or shorten(label, 14)
 
 
 def format_difference(change: float, score_format: ScoreFormat, *, unit: bool = True) -> str:
@@ -83,10 +77,10 @@ def format_interval(interval: Sequence[float], score_format: ScoreFormat) -> str
     return " to ".join(format_difference(end, score_format, unit=False) for end in interval)
 
 
-def change_text(model: Named, change: FoldedScores, score_format: ScoreFormat) -> str:
+def change_text(name: str, change: FoldScores, score_format: ScoreFormat) -> str:
     """Return the change of the score of a model, with its interval."""
     size, interval = format_difference(change.mean, score_format), format_interval(change.interval, score_format)
-    return f"{model_name(model)} {size} ({interval})"
+    return f"{name} {size} ({interval})"
 
 
 def change_direction(interval: Sequence[float]) -> str:
@@ -114,73 +108,73 @@ def chosen_columns_text(n_chosen: Sequence[float]) -> str:
     return "the selected one" if min(n_chosen) == max(n_chosen) == 1 else f"the {n_chosen_text(n_chosen)} selected"
 
 
-def model_effect_text(effect: ModelEffectRecord, selector: str) -> str:
-    """Return the verdict on the columns of a selector, and the score of each model on the selected and on all columns."""
-    first = effect.scores[0]
-    score_format = score_format_for(first.id)
-    n_folds = len(effect.n_chosen)
-    if max(effect.n_chosen) == 0:
-        rows = count_with_noun(effect.n_samples, "row")
+def model_effect_text(found: Recommendation) -> str:
+    """Return the verdict on the recommended columns, and the score of each model on them and on all columns."""
+    one, every, scoring = found.candidates[found.recommended], found.all_columns, found.scorings[0]
+    score_format, rows = score_format_for(scoring), count_with_noun(found.n_samples, "row")
+    if max(one.n_chosen) == 0:
+        n_folds = len(one.n_chosen)
         return f"No column is selected in any of {n_folds} folds of {rows}, so there is nothing to compare with all columns."
-    n_chosen = n_chosen_text(effect.n_chosen)
-    some = f"With the {'column' if n_chosen == '1' else f'{n_chosen} columns'} that {selector} selects"
-    pairs = list(zip(effect.models, first.models, strict=True))
-    scores = []
-    for k, (model, cell) in enumerate(pairs):
-        every = f"{score_format.format_score(cell.all_columns.mean)}{'' if k else ' with all columns'}"
-        scores.append(f"{score_format.format_score(cell.chosen.mean)} for {model_name(model)} ({every})")
-    listing = join_names(scores, width=_FULL_WIDTH)
+    n_chosen = n_chosen_text(one.n_chosen)
+    some = f"With the {'column' if n_chosen == '1' else f'{n_chosen} columns'} that {one.label} selects"
+    scores = [
+        f"{score_format.format_score(one.scores[model, scoring].mean)} for {model_name(model, label)} "
+        f"({score_format.format_score(every.scores[model, scoring].mean)}{'' if k else ' with all columns'})"
+        for k, (model, label) in enumerate(found.models.items())
+    ]
+    listing, baseline = join_names(scores, width=_FULL_WIDTH), score_format.format_score(found.baseline[scoring].mean)
     return (
-        f"{some} in each fold, {_effect_verdict(pairs, score_format)}. In nested cross-validation of "
-        f"{count_with_noun(effect.n_samples, 'row')} the {score_format.name} is {listing}; the baseline is "
-        f"{score_format.format_score(first.baseline.mean)}."
+        f"{some} in each fold, {_effect_verdict(found, score_format)}. In nested cross-validation of {rows} the "
+        f"{score_format.name} is {listing}; the baseline is {baseline}."
     )
 
 
-def _effect_verdict(pairs: Sequence[tuple[Named, ModelComparison]], score_format: ScoreFormat) -> str:
+def _group_models(models: Mapping[str, str], changes: Iterable[FoldScores]) -> dict[str, list[tuple[float, str, str]]]:
+    """Return the change, the id and the name of each model by the direction of its change."""
+    found: dict[str, list[tuple[float, str, str]]] = {"up": [], "down": [], "same": [], "unknown": []}
+    for (model, label), change in zip(models.items(), changes, strict=True):
+        found[change_direction(change.interval)].append((change.mean, model, model_name(model, label)))
+    return found
+
+
+def _effect_verdict(found: Recommendation, score_format: ScoreFormat) -> str:
     """Return which models gain, lose or stay the same, by the intervals of their differences over the folds."""
-    found: dict[str, list[Named]] = {"up": [], "down": [], "same": [], "unknown": []}
-    for model, cell in pairs:
-        found[change_direction(cell.difference.interval)].append(model)
-    if len(found["same"]) == len(pairs):
+    groups = _group_models(found.models, (found.score_change(found.recommended, model) for model in found.models))
+    if len(groups["same"]) == len(found.models):
         return f"the {score_format.name} of no model differs by more than {_NEGLIGIBLE} from that with all columns"
-    if len(found["unknown"]) == len(pairs):
+    if len(groups["unknown"]) == len(found.models):
         return "the folds show no significant difference for any model"
     verbs = {"up": ("gains", "gain"), "down": ("loses", "lose"), "same": ("stays the same", "stay the same")}
-    parts = [_clause(found[key], *pair) for key, pair in verbs.items() if found[key]]
-    if found["unknown"]:
-        parts.append(f"no significant difference for {join_names(map(model_name, found['unknown']))}")
+    parts = []
+    for key, (singular, plural) in verbs.items():
+        if group := groups[key]:
+            verb = plural if len(group) > 1 or group[0][1] in _PLURAL else singular
+            parts.append(f"{join_names(name for *_, name in group)} {verb}")
+    if group := groups["unknown"]:
+        parts.append(f"no significant difference for {join_names(name for *_, name in group)}")
     return "; ".join(parts)
 
 
-def _clause(models: Sequence[Named], one: str, many: str) -> str:
-    is_many = len(models) > 1 or models[0].id in _PLURAL
-    return f"{join_names(map(model_name, models))} {many if is_many else one}"
-
-
-def added_columns_cost(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
+def added_columns_cost(added: Added, experiment: NoiseExperiment) -> str:
     """Return in a clause how the largest number of added columns changes the score of each model."""
     score_format = score_format_for(experiment.scoring)
     last, score = experiment.n_added[-1], score_format.name
-    what = f"{last:,} {'random columns' if panel.added == 'random' else f'copies of {shorten(experiment.copied, 40)}'}"
-    found: dict[str, list[tuple[float, Named]]] = {"up": [], "down": [], "same": [], "unknown": []}
-    for model, line in zip(experiment.models, panel.lines, strict=True):
-        found[change_direction(line.intervals[-1])].append((line.changes[-1], model))
+    what = f"{last:,} {'random columns' if added == 'random' else f'copies of {shorten(experiment.copied_column, 40)}'}"
+    found = _group_models(experiment.models, (experiment.score_changes(added, name)[-1] for name in experiment.models))
     for each in found.values():
-        each.sort(key=lambda pair: -abs(pair[0]))
+        each.sort(key=lambda one: -abs(one[0]))
     for key, effect in (("same", f"by more than {_NEGLIGIBLE}"), ("unknown", "significantly")):
-        if len(found[key]) == len(panel.lines):
+        if len(found[key]) == len(experiment.models):
             return f"{what} change the {score} of no model {effect}"
     parts: list[str] = []
     for key, verb in (("down", "lower"), ("up", "raise")):
         amounts = [
-            f"of {model_name(model)} by {format_difference(abs(change), score_format).lstrip('+')}"
-            for change, model in found[key]
+            f"of {name} by {format_difference(abs(change), score_format).lstrip('+')}" for change, _, name in found[key]
         ]
         if amounts:
             subject = f"they {verb} that" if parts else f"{what} {verb} the {score}"
             parts.append(f"{subject} {join_names(amounts, width=_FULL_WIDTH)}")
-    same, unknown = (join_names(model_name(model) for _, model in found[key]) for key in ("same", "unknown"))
+    same, unknown = (join_names(name for *_, name in found[key]) for key in ("same", "unknown"))
     if same:
         others = "the other models" if parts and len(found["same"]) > 1 and not unknown else same
         subject = f"that of {others} changes" if parts else f"{what} change the {score} of {others}"
@@ -190,18 +184,19 @@ def added_columns_cost(panel: NoisePanel, experiment: NoiseExperimentRecord) -> 
     return "; ".join(parts)
 
 
-def reselection_text(panel: NoisePanel, experiment: NoiseExperimentRecord) -> str:
+def reselection_text(added: Added, experiment: NoiseExperiment) -> str:
     """Return in a sentence how the scores change if columns are selected again inside every fold."""
     score_format = score_format_for(experiment.scoring)
     last = experiment.selection_n_added[-1]
-    kept = panel.kept[-1]
-    noun = "random columns" if panel.added == "random" else "copies"
+    kept = experiment.n_added_selected[added][-1].mean()
+    noun = "random columns" if added == "random" else "copies"
     of_them = f"keeps {'none' if kept == 0 else f'{kept:.1f} a fold'} of the {last:,} {noun}"
     lower: dict[bool, list[str]] = {True: [], False: []}
-    for model, line in zip(experiment.models, panel.chosen, strict=True):
-        loss, sure = -line.changes[-1], change_direction(line.intervals[-1]) == "down"
+    for model, label in experiment.models.items():
+        change = experiment.score_changes(added, model, selected=True)[-1]
+        loss, sure = -change.mean, change_direction(change.interval) == "down"
         if sure or loss > _NEGLIGIBLE:
-            lower[sure].append(f"{format_difference(loss, score_format).lstrip('+')} for {model_name(model)}")
+            lower[sure].append(f"{format_difference(loss, score_format).lstrip('+')} for {model_name(model, label)}")
     if lower[True]:
         return f"{of_them}; scores still fall by {join_names(lower[True], width=_FULL_WIDTH)}."
     if lower[False]:
@@ -294,7 +289,7 @@ class ScoreFormat:
         return f"{digits} {'point' if digits == '1' else 'points'}" if self.is_share else digits
 
 
-def assessment_score_format(assessment: AssessmentRecord) -> ScoreFormat:
+def assessment_score_format(assessment: SelectionReport) -> ScoreFormat:
     """Return the format of the scores of an assessment."""
     return ScoreFormat(assessment.scoring, 0 < abs(assessment.optimism) < _WHOLE_POINTS)
 
@@ -311,14 +306,14 @@ def selected_columns_text(result: StudyRecord) -> str:
     return "the selected columns"
 
 
-def assessment_verdict(assessment: AssessmentRecord, selection: str) -> str:
+def assessment_verdict(assessment: SelectionReport, selection: str) -> str:
     """Return in a sentence or two whether the selection predicts new rows, and how much of its apparent score is optimism."""
-    score_format, scores = assessment_score_format(assessment), assessment.scores
-    if not any(column.chosen for column in assessment.frequencies):
-        nothing = score_format.format_score(scores.baseline.mean)
+    score_format = assessment_score_format(assessment)
+    if not assessment.columns:
+        nothing = score_format.format_score(assessment.baseline.mean)
         return f"The search keeps no column, so there is no score to evaluate; the baseline is {score_format.name} {nothing}."
     beats_chance = assessment.beats_chance
-    if assessment.helps:
+    if assessment.beats_baseline:
         found = f"With {selection}, new rows are predicted better than without columns"
     elif not beats_chance:
         found = "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets"
@@ -328,35 +323,35 @@ def assessment_verdict(assessment: AssessmentRecord, selection: str) -> str:
         found = "No gain over the baseline was found on new rows"
     words = f"{found}: {_nested_score_text(assessment)}."
     words += f"{_apparent_score_text(assessment, score_format)}{_accuracy_note(assessment)}"
-    if assessment.helps and not beats_chance and assessment.null is not None:
+    if assessment.beats_baseline and not beats_chance and assessment.null is not None:
         words += f" Yet {null_count_text(assessment.null)}: the merit itself may be chance."
     return words
 
 
-def _is_uncertain_gain(assessment: AssessmentRecord) -> bool:
+def _is_uncertain_gain(assessment: SelectionReport) -> bool:
     """Return whether the permutation test is significant and the nested score is above the baseline (within its error)."""
-    null, scores = assessment.null, assessment.scores_by(assessment.deciding_score)
+    null, scores = assessment.null, assessment.scores_of(assessment.deciding_score)
     return null is not None and null.p_value <= SIGNIFICANCE_LEVEL and scores.nested.mean > scores.baseline.mean
 
 
-def _nested_score_text(assessment: AssessmentRecord) -> str:
+def _nested_score_text(assessment: SelectionReport) -> str:
     """Return the deciding nested score, the rows and the baseline; with the interval if the score shows no gain."""
     decided = assessment.deciding_score
     score_format = ScoreFormat(decided, with_fraction=True)
-    scores = assessment.scores_by(decided)
+    scores = assessment.scores_of(decided)
     nested = score_format.format_score(scores.nested.mean)
-    if not assessment.helps:
+    if not assessment.beats_baseline:
         nested += f" (95% {' to '.join(map(score_format.format_score, score_format.clipped_interval(scores.nested.interval)))})"
     rows = count_with_noun(assessment.n_samples, "row")
     baseline = score_format.format_score(scores.baseline.mean)
     return f"{score_format.name} {nested} in nested cross-validation of {rows}, baseline {baseline}"
 
 
-def _apparent_score_text(assessment: AssessmentRecord, score_format: ScoreFormat) -> str:
+def _apparent_score_text(assessment: SelectionReport, score_format: ScoreFormat) -> str:
     """Return the apparent score and the optimism in it."""
     lost = score_format.format_optimism(assessment.optimism)
-    apparent = score_format.format_score(assessment.scores.apparent.mean)
-    nested = score_format.format_score(assessment.scores.nested.mean)
+    apparent = score_format.format_score(assessment.apparent.mean)
+    nested = score_format.format_score(assessment.nested.mean)
     if not lost:
         return f" The apparent score, {score_format.name} {apparent}, is not higher: no optimism was found."
     are = "is" if not score_format.is_share or lost == "1 point" else "are"
@@ -364,12 +359,11 @@ def _apparent_score_text(assessment: AssessmentRecord, score_format: ScoreFormat
     return f" The apparent score is {score_format.name} {apparent}{beside}, of which {lost} {are} optimism."
 
 
-def _accuracy_note(assessment: AssessmentRecord) -> str:
+def _accuracy_note(assessment: SelectionReport) -> str:
     """Return a sentence if accuracy is not above that of the most frequent class, else ""."""
-    names = [assessment.scoring, *(one.id for one in assessment.other_scores)]
-    if "accuracy" not in names:
+    if "accuracy" not in (assessment.scoring, *assessment.other_scores):
         return ""
-    score_format, scores = ScoreFormat("accuracy", with_fraction=True), assessment.scores_by("accuracy")
+    score_format, scores = ScoreFormat("accuracy", with_fraction=True), assessment.scores_of("accuracy")
     nested, baseline = scores.nested.mean, scores.baseline.mean
     if nested > baseline:
         return ""
@@ -378,10 +372,9 @@ def _accuracy_note(assessment: AssessmentRecord) -> str:
     return f" Its accuracy, {score_format.format_score(nested)}, is {than} {most_frequent}."
 
 
-def null_count_text(null: PermutationNullRecord) -> str:
+def null_count_text(null: PermutationNull) -> str:
     """Return how many searches on shuffled targets reached the observed merit."""
-    merits = null.merits
-    count = sum(merit >= null.observed for merit in merits)
-    searches = count_with_noun(len(merits), "search", "searches")
+    count = int((null.null_values >= null.observed).sum())
+    searches = count_with_noun(len(null.null_values), "search", "searches")
     reached = f"{null.statistic} {format_number(null.observed)}"
     return f"{f'{count:,}' if count else 'none'} of {searches} on shuffled targets reached the {reached}"

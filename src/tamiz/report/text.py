@@ -232,7 +232,7 @@ def edges_text(graph: GraphRecord) -> str:
 
 def script_json(value: Any) -> Markup:
     """Return JSON that is safe inside a script element, whatever strings it contains."""
-    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     # Escaped, so that no string can end the element; `replace` takes a hundredth of the time of `translate`.
     for character, escape in _SCRIPT_ESCAPES.items():
         text = text.replace(character, escape)

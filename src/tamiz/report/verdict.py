@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.report import marks
 from tamiz.report.columns import ColumnEvidence
 from tamiz.report.map_trust import most_trusted_map, trust_text
-from tamiz.report.recommendation import deciding_score, decision_code, initial_selection
+from tamiz.report.recommendation import decision_code, initial_selection
 from tamiz.report.score_text import score_format_for
 from tamiz.report.text import (
     capitalize,
@@ -22,9 +23,9 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.codec import Interval
     from tamiz.report.records.maps import ColorColumn
     from tamiz.report.records.study import StudyRecord
+    from tamiz.runtime.codec import Interval
 
 _KEPT_SHOWN, _ROWS_SHOWN, _CLASSES_SHOWN = 12, 10, 5
 
@@ -110,9 +111,9 @@ def _selection(result: StudyRecord) -> dict[str, Any]:
     names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
     more = len(kept) - len(names)
     columns = {"kept": names, "more": f"and {more:,} more" if more > 0 else ""}
-    if found is not None and found.chosen is None:
+    if found is not None and found.chance:
         return {"headline": "Keep nothing yet", "why": found.chance, "kept": [], "more": ""}
-    if found is not None and found.recommended == found.all_columns.id:
+    if found is not None and found.recommended == ALL_COLUMNS:
         why = f"For no smaller selection a loss of more than {found.margin:.2g} can be ruled out."
         return {"headline": f"Keep all {count_with_noun(n_used, 'column')}", "why": why, **columns}
     if kept:
@@ -129,9 +130,8 @@ def _asides(result: StudyRecord) -> list[str]:
     if (leaks := result.leakage_exclusion) is not None:
         what = count_with_noun(len(leaks.columns), "possible leak")
         lines.append(f"{what} set aside: {join_names(leaks.columns, limit=4, width=24)}")
-    decided = () if result.recommendation is None else result.recommendation.decisions
     for code, phrase in (("same", "{} redundant with a kept column"), ("nothing", "{} nothing measurable")):
-        n = result.table.count_own(one.name for one in decided if decision_code(one) == code)
+        n = result.table.count_own(one.name for one in result.decisions if decision_code(one) == code)
         verb = {"same": "is" if n == 1 else "are", "nothing": "adds" if n == 1 else "add"}[code]
         lines += [f"{n:,} {phrase.format(verb)}"] if n else []
     n_excluded = sum(
@@ -148,20 +148,19 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
     found = result.recommendation
     if found is None:
         return None
-    score, score_format = found.scores[0], score_format_for(found.scores[0].id)
-    every = found.all_columns
-    whole = deciding_score(found, every)
+    (model, scoring), every = found.deciding, found.all_columns
+    score_format, whole = score_format_for(scoring), every.scores[found.deciding]
     n_all = count_with_noun(result.table.count_own(every.columns), "column")
     rows: list[tuple[str, float, Interval | None]] = [(f"all {n_all}", whole.mean, whole.interval)]
-    if found.chosen is not None and found.recommended != found.all_columns.id:
+    if not found.chance and found.recommended != ALL_COLUMNS:
         kept = count_with_noun(result.table.count_own(found.columns), "kept column")
         rows.insert(0, (kept, found.score.mean, found.score.interval))
-    rows.append(("without columns", score.baseline.mean, None))
+    rows.append(("without columns", found.baseline[scoring].mean, None))
     spans = [score_format.clip(end) for _, mean, interval in rows for end in (mean, *(interval or ()))]
     around = marks.Scale.around(spans)
     scale = marks.Scale(score_format.clip(around.low), score_format.clip(around.high))
     return {
-        "title": f"{capitalize(score_format.name)} of {next(m.label for m in found.models if m.id == found.deciding)}, new rows",
+        "title": f"{capitalize(score_format.name)} of {found.models[model]}, new rows",
         "rows": [
             {
                 "label": label,
@@ -174,24 +173,24 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
             for label, mean, interval in rows
         ],
         "ends": [score_format.format_score(end) for end in (scale.low, scale.high)],
-        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds}, 95% intervals",
+        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds_description}, 95% intervals",
     }
 
 
 def _reliability_text(result: StudyRecord) -> str:
-    found, parts = result.assessment, []
+    found, parts = result.reliability, []
     if found is None:
         return ""
-    if found.null is not None and found.null.merits:
-        n = sum(merit >= found.null.observed for merit in found.null.merits)
-        searches = count_with_noun(len(found.null.merits), "search", "searches")
+    if (null := found.null) is not None and len(null.null_values):
+        n = int((null.null_values >= null.observed).sum())
+        searches = count_with_noun(len(null.null_values), "search", "searches")
         parts.append(f"Shuffled target: {n or 'none'} of {searches} as good.")
     recommended = result.recommendation
     # Neither all columns nor none is a selection that could change.
-    if recommended is None or recommended.recommended not in (None, recommended.all_columns.id):
+    if recommended is None or not (recommended.chance or recommended.recommended == ALL_COLUMNS):
+        stability = found.stability
         estimate, low, high = (
-            f"{one:.2f}".replace("-", "−")
-            for one in (found.stability.estimate, found.stability.low, found.stability.high)
+            f"{one:.2f}".replace("-", "−") for one in (stability.estimate, stability.low, stability.high)
         )
         parts.append(f"Stability {estimate} ({low} to {high}).")
     return " ".join(parts)

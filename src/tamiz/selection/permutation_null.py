@@ -12,7 +12,7 @@ from scipy import stats
 
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.independence_test import IndependenceTest
-from tamiz.statistics.base import Floats
+from tamiz.selection.null_distribution import MIN_PERMUTATIONS, PermutationNull
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows, target_array, with_groups
@@ -21,73 +21,9 @@ RowIndices = NDArray[np.intp]
 Target = NDArray[Any]
 
 # Tables up to this number of values get the default number of permutations; larger ones the smallest that allows p = 0.05.
-_SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS, MIN_PERMUTATIONS = 200_000, 99, 19
+_SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS = 200_000, 99
 # A merit is above chance beyond this quantile of the next merit on a shuffled target, by Student's t of at least so many merits.
 _PREDICTION_LEVEL, MIN_PREDICTION_MERITS = 0.999, 5
-
-
-@dataclass(frozen=True)
-class PermutationNull:
-    """The permutation null distribution of a search.
-
-    Attributes
-    ----------
-    null_values : ndarray of shape (n_permutations,)
-        The statistic of the best set for every shuffled target.
-    observed : float
-        The statistic of the best set for the original target.
-    statistic : {"merit", "apparent score"}
-        The name of the statistic.
-    description : str
-        How the target was shuffled, such as "shuffled among all rows".
-    """
-
-    null_values: Floats
-    observed: float
-    statistic: str
-    description: str
-
-    @property
-    def median(self) -> float:
-        """The median of the null distribution."""
-        return float(np.median(self.null_values))
-
-    @property
-    def p_value(self) -> float:
-        """(1 + number of null values >= observed) / (1 + n_permutations): the original target counts as one permutation.
-
-        Phipson and Smyth (2010), Permutation p-values should never be zero, Statistical Applications in Genetics and Molecular
-        Biology 9.
-        """
-        return (1 + int(np.sum(self.null_values >= self.observed))) / (1 + len(self.null_values))
-
-    @property
-    def explained_by_chance(self) -> bool | None:
-        """Whether p is above 0.05; None if there are too few permutations for a smaller p."""
-        return self.p_value > 0.05 if len(self.null_values) >= MIN_PERMUTATIONS else None
-
-    @property
-    def sentence(self) -> str:
-        """How the null values compare with the observed one, in a sentence."""
-        n, reached = len(self.null_values), int(np.sum(self.null_values >= self.observed))
-        searches = f"{n} search{'es' * (n > 1)} on targets {self.description}"
-        if not reached:
-            return (
-                f"{searches} have a lower {self.statistic} than {self.observed:.3g} (at most {self.null_values.max():.3g}), but "
-                "too few select any column, or their values vary too much, to exclude chance."
-            )
-        return f"{reached} of {searches} reach{'es' * (reached == 1)} the {self.statistic} {self.observed:.3g}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the null distribution as JSON types."""
-        return {
-            "statistic": self.statistic,
-            "observed": self.observed,
-            "median": self.median,
-            "p_value": self.p_value,
-            "merits": self.null_values.tolist(),
-            "how": self.description,
-        }
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,9 @@ from tamiz.search.recursive_elimination import RecursiveElimination
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule, TargetMerit
 from tamiz.selection.equivalent_columns import leave_out_equivalents
+from tamiz.selection.null_distribution import MIN_PERMUTATIONS, PermutationNull
 from tamiz.selection.permutation_null import (
-    MIN_PERMUTATIONS,
     MIN_PREDICTION_MERITS,
-    PermutationNull,
     chance_null,
     has_significant_column,
     target_shuffle,

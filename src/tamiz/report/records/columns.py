@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tamiz.report.records.codec import Interval, Named, check_known, check_lengths
+from tamiz.runtime.codec import Interval, Named, check_known, check_lengths
 
 _YEARS = 1800, 2200
 
@@ -471,6 +471,24 @@ class SimilarColumn:
 
     name: str
     uncertainty: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnDecision:
+    """Whether a column is recommended, with the share of the folds that choose it, and what it adds to the other columns.
+
+    `same_as` is the column that represents an equivalent one. `relevance` is the symmetric uncertainty with the target, and
+    `similar` the most similar recommended columns. `p_value` is that of the conditional importance in the model that decides,
+    adjusted for all columns.
+    """
+
+    name: str
+    kept: bool
+    share: float
+    same_as: str | None
+    relevance: float | None
+    similar: tuple[SimilarColumn, ...]
+    p_value: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

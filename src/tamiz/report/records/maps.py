@@ -6,7 +6,7 @@ from typing import Literal
 
 from tamiz.graphs.description import GraphDescription
 from tamiz.reduction.description import ClusterRule, MapDescription
-from tamiz.report.records.codec import Named, check_lengths
+from tamiz.runtime.codec import Named, check_lengths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

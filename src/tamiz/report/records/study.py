@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from tamiz.report.records.codec import check_lengths
+from tamiz.assessment.error_rates import SelectionErrorRates
+from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport
 from tamiz.report.records.columns import (
+    ColumnDecision,
     DistributionsRecord,
     FoldDesignRecord,
     LeakageExclusion,
@@ -13,7 +15,7 @@ from tamiz.report.records.columns import (
     TableRecord,
 )
 from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
-from tamiz.report.records.models import AssessmentRecord, ModelEffectRecord, NoiseExperimentRecord, RecommendationRecord
+from tamiz.runtime.codec import check_lengths
 from tamiz.runtime.verdicts import Verdict
 
 FORMAT = "tamiz result 5"
@@ -46,7 +48,8 @@ class StudyRecord:
     """The names and numbers of a study, one record per section of the report.
 
     It contains no row of the table except the points of the maps and the values that colour them. `interruption` names the step
-    that Ctrl-C ended. `map_columns` are the columns that the graph and the maps use, None if these are all.
+    that Ctrl-C ended. `decisions` are why each column is recommended or not, unless a search was requested; `assessment` is that of
+    a requested search. `map_columns` are the columns that the graph and the maps use, None if these are all.
     """
 
     format: str = FORMAT
@@ -64,15 +67,22 @@ class StudyRecord:
     distributions: DistributionsRecord | None = None
     redundancy: RedundancyRecord | None
     subset: SubsetRecord | None
-    recommendation: RecommendationRecord | None
-    model_effect: ModelEffectRecord | None
-    noise_experiment: NoiseExperimentRecord | None
-    assessment: AssessmentRecord | None
+    recommendation: Recommendation | None
+    decisions: tuple[ColumnDecision, ...] = ()
+    noise_experiment: NoiseExperiment | None
+    assessment: SelectionReport | None
+    error_rates: SelectionErrorRates | None = None
     maps: tuple[MapRecord, ...]
     map_columns: tuple[str, ...] | None = None
     quality: QualityRecord | None
     colors: tuple[ColorColumn, ...]
     reproduction: ReproductionRecord
+
+    @property
+    def reliability(self) -> SelectionReport | None:
+        """The assessment of the requested search, or else that of the recommendation."""
+        found = self.recommendation
+        return self.assessment or (None if found is None or found.requested else found.report)
 
     def __post_init__(self) -> None:
         if self.quality is not None:

@@ -1,7 +1,8 @@
 """Writing records as JSON types and reading them back, driven by the types of their fields.
 
-A record is a frozen dataclass of text, numbers, truth values, bytes, tuples, dictionaries by name, and other records. Reading
-checks every value: a record that exists is whole.
+A record is a frozen dataclass of text, numbers, truth values, bytes, tuples, arrays, dictionaries by name or by pairs of names, and
+other records. Reading checks every value: a record that exists is whole. The properties that `json_properties` of a class names are
+written too, for readers of the file, and computed again when it is read.
 """
 
 from __future__ import annotations
@@ -13,17 +14,33 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
 
 from tamiz.runtime.validation import check_lengths as check_lengths
 from tamiz.runtime.verdicts import CODES, Verdict
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from numpy.typing import NDArray
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
 Interval: TypeAlias = tuple[float, float]
+# Of an array.
+_MAX_DIMENSIONS = 3
 _Read: TypeAlias = Callable[[Any], Any]
 _SCALARS = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 
@@ -34,6 +51,16 @@ class Named:
 
     id: str
     label: str
+
+
+class JsonResult:
+    """A result of a public function, which is a record; `json_properties` are written beside its fields."""
+
+    json_properties: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON types: its fields, and properties computed from them."""
+        return to_json(self)  # type: ignore[arg-type]
 
 
 class FormatError(ValueError):
@@ -63,8 +90,17 @@ _PLAIN_TYPES = frozenset({float, int, str, bool, NoneType})
 
 
 def to_json(record: DataclassInstance) -> dict[str, Any]:
-    """Return a record as JSON types: tuples are lists, and bytes are base64 text."""
-    return {field.name: _json_value(getattr(record, field.name)) for field in fields(record)}
+    """Return a record as JSON types.
+
+    Tuples and arrays are lists, bytes are base64 text, and the rows of an array of truth values are text of 0 and 1.
+    """
+    names = (*(field.name for field in fields(record)), *getattr(record, "json_properties", ()))
+    texts = _text_fields(type(record))
+    # A verdict among the notes of a result is its sentence.
+    return {
+        name: list(map(str, getattr(record, name))) if name in texts else _json_value(getattr(record, name))
+        for name in names
+    }
 
 
 def from_json(cls: type[Record], data: Any) -> Record:
@@ -99,13 +135,35 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_json_value(member) for member in value]
     if isinstance(value, dict):
-        return {name: _json_value(member) for name, member in value.items()}
+        return _json_names(value)
+    if isinstance(value, np.ndarray):
+        return _json_bits(value) if value.dtype == bool else value.tolist()
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Verdict):
         return value.to_dict()
     # A class is a dataclass as well as its instances.
     return to_json(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _json_names(value: dict[Any, Any]) -> dict[str, Any]:
+    """Return a dictionary by pairs of names as dictionaries of dictionaries."""
+    found: dict[str, Any] = {}
+    for name, member in value.items():
+        if isinstance(name, tuple):
+            found.setdefault(name[0], {})[name[1]] = _json_value(member)
+        else:
+            found[name] = _json_value(member)
+    return found
+
+
+def _json_bits(mask: NDArray[np.bool_]) -> Any:
+    return "".join(map(str, mask.astype(int))) if mask.ndim == 1 else [_json_bits(row) for row in mask]
+
+
+@cache
+def _text_fields(cls: type) -> frozenset[str]:
+    return frozenset(name for name, hint in get_type_hints(cls).items() if hint == tuple[str, ...])
 
 
 @cache
@@ -121,8 +179,12 @@ def _reader(hint: Any) -> _Read:
         return partial(_read_list, _reader(arguments[0]))
     if origin is tuple:
         return partial(_read_members, tuple(map(_reader, arguments)))
+    if origin is dict and get_origin(arguments[0]) is tuple:
+        return partial(_read_pairs, partial(_read_names, partial(_read_names, _reader(arguments[1]))))
     if origin is dict:
         return partial(_read_names, _reader(arguments[1]))
+    if origin is np.ndarray:
+        return partial(_read_array, get_args(arguments[1])[0])
     if isinstance(hint, type) and is_dataclass(hint):
         return partial(_read_record, hint)
     if hint is Verdict:
@@ -192,6 +254,33 @@ def _read_names(read: _Read, value: Any) -> dict[str, Any]:
         name: _read_at(read, member, name if name.isprintable() else repr(name))
         for name, member in _require(dict, value).items()
     }
+
+
+def _read_pairs(read: _Read, value: Any) -> dict[tuple[str, str], Any]:
+    return {(first, second): member for first, named in read(value).items() for second, member in named.items()}
+
+
+def _read_array(kind: type[np.generic], value: Any) -> NDArray[Any]:
+    leaf: _Read = _read_bits
+    if kind is not np.bool_:
+        leaf, value = partial(_read_scalar, float if issubclass(kind, np.floating) else int), _require(list, value)
+    found = _read_nested(leaf, value, _MAX_DIMENSIONS)
+    try:
+        return np.array(found, dtype=kind)
+    except (ValueError, OverflowError) as error:
+        raise FormatError("is not an array: its rows differ in length, or a number is too large") from error
+
+
+def _read_nested(leaf: _Read, value: Any, depth: int) -> Any:
+    if not (depth and isinstance(value, list)):
+        return leaf(value)
+    return [_read_at(partial(_read_nested, leaf, depth=depth - 1), one, f"[{i}]") for i, one in enumerate(value)]
+
+
+def _read_bits(value: Any) -> list[bool]:
+    if set(_read_scalar(str, value)) - {"0", "1"}:
+        raise FormatError("is not text of 0 and 1")
+    return [digit == "1" for digit in value]
 
 
 def _read_bytes(value: Any) -> bytes:
