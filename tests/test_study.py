@@ -851,7 +851,7 @@ def test_a_numeric_target_with_too_few_rows_for_the_default_search_is_studied_wi
 def test_six_rows_are_the_fewest_whose_selection_by_cross_validation_can_be_assessed():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
-    assert study(X, y, assess=True, maps=["pca"]).to_dict()["assessment"] is not None
+    assert study(X, y, assess=True, maps=["pca"]).record.reliability is not None
     with pytest.raises(DataError, match="needs at least 6 rows; the table has 5 with a target"):
         study(X[:5], y[:5], assess=True, maps=["pca"])
 

@@ -266,7 +266,7 @@ def test_the_error_rates_of_a_study_are_printed_and_in_the_report(
     done = tamiz(
         "study", iris, "-t", "species", "--reduce", "pca", "--assess", "--semi-synthetic", 2, "--json", "r.json"
     )
-    rates = json.loads((folder / "r.json").read_text(encoding="utf-8"))["assessment"]["error_rates"]
+    rates = json.loads((folder / "r.json").read_text(encoding="utf-8"))["error_rates"]
     assert (rates["n_draws"], rates["n_samples"]) == (2, 150)
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("  Error rates: ")]
     finding = line.removeprefix("  Error rates: ").partition(" Each target is ")[0]
