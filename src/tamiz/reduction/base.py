@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
-from tamiz.reduction.description import Loadings, MapDescription, Spectrum
+from tamiz.reduction.description import Loadings, MapDescription, MapSpectrum
 from tamiz.runtime.notebook import PictureMixin
 from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
@@ -150,7 +150,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
         proximity_note: str = "Rows with similar values are near each other.",
         *,
         comparable_axes: bool = True,
-        spectrum: Spectrum | None = None,
+        spectrum: MapSpectrum | None = None,
         spectrum_note: str = "",
     ) -> MapDescription:
         """Return the description with some texts; None of `notes` or `spectrum` is read from the fitted attributes."""
@@ -164,7 +164,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
         if spectrum is None:
             values, residuals = (self._spectrum_values(name) for name in ("eigenvalues_", "residuals_"))
             label = "Eigenvalue" if values else ""
-            spectrum = Spectrum(label=label, values=values, note=spectrum_note, residuals=residuals)
+            spectrum = MapSpectrum(label=label, values=values, note=spectrum_note, residuals=residuals)
         return MapDescription(
             axes=tuple(axes),
             notes=tuple(notes),

@@ -7,7 +7,7 @@ from tamiz.runtime.validation import check_lengths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spectrum:
+class MapSpectrum:
     """The eigenvalues of a map, or the shares of its components with their cumulative shares.
 
     Attributes
@@ -69,7 +69,7 @@ class MapDescription:
         Whether all axes have the same unit.
     stress : float or None
         Kruskal's stress-1 of the map, on a sample of pairs for sampling methods; None for methods without stress.
-    spectrum : Spectrum
+    spectrum : MapSpectrum
         Eigenvalues or shares of variance; without values for methods that have none.
     loadings : Loadings
         Empty for methods without loadings.
@@ -90,7 +90,7 @@ class MapDescription:
     proximity_note: str
     comparable_axes: bool
     stress: float | None
-    spectrum: Spectrum
+    spectrum: MapSpectrum
     loadings: Loadings
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.description import MapDescription, Spectrum
+from tamiz.reduction.description import MapDescription, MapSpectrum
 from tamiz.reduction.independent.gaussianity import contrast, gaussian_p_values
 from tamiz.reduction.independent.solvers import SOLVERS, Solution, random_rotation, solve
 from tamiz.reduction.independent.stability import ComponentStability, component_stability
@@ -306,7 +306,7 @@ class ICA(Reducer):
         return self._describe(
             notes,
             "Rows with similar sources are near each other; every source has the same variance.",
-            spectrum=Spectrum(
+            spectrum=MapSpectrum(
                 label="Negentropy value",
                 values=tuple(self.negentropy_.tolist()),
                 note="How far the distribution of each coordinate is from normal; 0 for a normal distribution.",

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.reduction.base import ImageSet, Reducer
-from tamiz.reduction.description import MapDescription, Spectrum
+from tamiz.reduction.description import MapDescription, MapSpectrum
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.reduction.principal.covariance_input import read_covariance
 from tamiz.reduction.principal.decomposition import (
@@ -348,7 +348,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
     def describe(self) -> MapDescription:
         """Describe the preprocessing, the shares of variance, the null model and the loadings."""
         check_is_fitted(self)
-        spectrum = Spectrum(
+        spectrum = MapSpectrum(
             label="Share of the total variance",
             values=tuple(self.explained_variance_ratio_.tolist()),
             cumulative=tuple(np.cumsum(self.explained_variance_ratio_).tolist()),

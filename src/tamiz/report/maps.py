@@ -24,7 +24,7 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from tamiz.reduction.description import ClusterRule, Loadings, RuleCondition, Spectrum
+    from tamiz.reduction.description import ClusterRule, Loadings, MapSpectrum, RuleCondition
     from tamiz.report.records.columns import ColumnSummary
     from tamiz.report.records.maps import (
         AxisCorrelationsRecord,
@@ -189,7 +189,7 @@ def _single_point_note(fitted_map: MapRecord) -> str:
     return ""
 
 
-def _equal_eigenvalues_note(spectrum: Spectrum) -> str:
+def _equal_eigenvalues_note(spectrum: MapSpectrum) -> str:
     """Return a note if all eigenvalues are equal within rounding, so that the axes are arbitrary; else ""."""
     values = () if spectrum.cumulative else spectrum.values
     if len(values) < 3 or max(values) - min(values) > _ROUNDING * max(map(abs, values)):
@@ -251,7 +251,7 @@ def _distance_note(fitted_map: MapRecord) -> str:
     return fitted_map.proximity_note
 
 
-def _total_name(spectrum: Spectrum) -> str:
+def _total_name(spectrum: MapSpectrum) -> str:
     """Return the total that the shares of a spectrum refer to, from its label."""
     return shorten(spectrum.label, 60).removeprefix("Share of ")
 
@@ -260,7 +260,7 @@ def _key(index: int) -> str:
     return f"map-{index + 1}"
 
 
-def _spectrum(spectrum: Spectrum, key: str) -> dict[str, Any] | None:
+def _spectrum(spectrum: MapSpectrum, key: str) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
     if not spectrum.values:
         return None
@@ -286,7 +286,7 @@ def _spectrum(spectrum: Spectrum, key: str) -> dict[str, Any] | None:
     return {"title": title, "note": " ".join(filter(None, notes)), "chart": Chart(key, display.plot, described)}
 
 
-def _components_for_80_percent(spectrum: Spectrum) -> str:
+def _components_for_80_percent(spectrum: MapSpectrum) -> str:
     cumulative, total = spectrum.cumulative, len(spectrum.values)
     n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
     verb = "accounts for" if n == 1 else "account for"
@@ -298,7 +298,7 @@ def _components_for_80_percent(spectrum: Spectrum) -> str:
     return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
-def _first_eigenvalues_text(spectrum: Spectrum) -> str:
+def _first_eigenvalues_text(spectrum: MapSpectrum) -> str:
     name = shorten(spectrum.label, 60).lower()
     # No line break inside a power of ten.
     first = [format_number(value, digits=2).replace(" ", "\u00a0") for value in spectrum.values[:2]]
