@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import click
 
 from tamiz.cli.command import DataCommand
 from tamiz.cli.files import STDOUT, TableFile, check_output_paths
-from tamiz.cli.options import FILE, jobs_option, json_flag, read_model, rows_options, seed_option
+from tamiz.cli.options import FILE, TableOptions, jobs_option, json_flag, read_model, rows_options, seed_option
 from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
 
 
@@ -42,16 +41,14 @@ from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show
 def compare_tables(
     messenger: Messenger,
     /,
-    table: Path,
+    table_options: TableOptions,
     second: Path,
-    target: str | None,
     chosen: tuple[str, ...],
     model: Path | None,
     output: Path | None,
     as_json: bool,
     seed: int,
     jobs: int | None,
-    **reading: Any,
 ) -> None:
     """\b
     tamiz compare-tables train.csv new.csv
@@ -63,6 +60,7 @@ def compare_tables(
     recognises the table of a row, the score of a model of TABLE on SECOND, and the rows of SECOND that are far from those of TABLE.
     Columns are matched by name. In a pipe the measures of all columns are tab separated, with all digits.
     """
+    table, target = table_options.table, table_options.target
     if chosen and model is not None:
         raise click.UsageError("--columns and --model both name the columns of the model: use one of them.")
     if target is None and (chosen or model is not None):
@@ -76,6 +74,7 @@ def compare_tables(
     started = perf_counter()
     with messenger.capture_messages():
         columns = list(chosen) or (None if model is None else _selected_columns(model))
+        reading = {name: value for name, value in vars(table_options).items() if name not in ("table", "target")}
         found = run(table, second, target, columns=columns, random_state=seed, n_jobs=jobs, **reading)
     if output == STDOUT:
         show_page(found.page())
