@@ -120,3 +120,11 @@ def test_points_are_exact_and_very_many_in_steps_finer_than_a_screen():
         assert np.abs(points - exact).max() <= (1e-12 if n == 2000 else span / 2**17)
         assert (len(repr(float(points[0, 0]))) > 12) == (n == 2000)
         assert np.array_equal(first, table[result["colors"][0]["name"]]) == (n == 2000)
+
+
+def test_of_many_rows_fewer_columns_colour_the_maps(monkeypatch):
+    table = open_table(np.random.default_rng(0).normal(size=(50, 15)))
+    for values, n_colors in ((400_000, 12), (300, 6), (50, 4)):
+        monkeypatch.setattr(map_colors, "_MAX_COLOR_VALUES", values)
+        found = map_colors.describe_colors(table, np.arange(50), None)
+        assert [one.name for one in found] == table.schema.names[:n_colors]

@@ -89,8 +89,8 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
     return best
 
 
-# Columns that the result contains for the shown rows, beside the target.
-_MAX_COLORS = 12
+# Columns that the result contains for the shown rows, beside the target: of 100,000 rows fewer, for a page of 4 MB.
+_MAX_COLORS, _MIN_COLORS, _MAX_COLOR_VALUES = 12, 4, 400_000
 
 
 def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | None) -> list[ColorColumn]:
@@ -102,7 +102,7 @@ def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | Non
         ranks = None if mean_rank is None else mean_rank.ranks
         # Used columns have a score, and a rank if there are ranks.
         columns = sorted(columns, key=lambda j: (0.0 if ranks is None else ranks[j] or 0.0, -(scores[j] or 0.0)))
-    columns = columns[:_MAX_COLORS]
+    columns = columns[: max(_MIN_COLORS, min(_MAX_COLORS, _MAX_COLOR_VALUES // len(rows)))]
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
     return [
