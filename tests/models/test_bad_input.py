@@ -175,8 +175,8 @@ def test_a_report_leaves_a_set_without_a_score_out():
     table = X.copy()
     table[::2, 3] = 2.0
     merit = CrossValidated(LinearDiscriminantAnalysis(), [(np.arange(0, 150, 2), np.arange(1, 150, 2))])
-    with pytest.warns(TamizWarning, match="no score and cannot be selected"):
-        result = study(table, Y, selector=SubsetSelector(merit, Exhaustive()), assess=False, maps=[])
+    result = study(table, Y, selector=SubsetSelector(merit, Exhaustive()), assess=False, maps=[])
+    assert any("no score and cannot be selected" in one for one in result.record.warnings)
     assert np.isfinite(result.to_dict()["subset"]["points"]["merits"]).all()
     assert all(np.isfinite(one["merit"]) for one in result.to_dict()["subset"]["frontier"])
 

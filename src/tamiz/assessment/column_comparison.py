@@ -28,7 +28,7 @@ from tamiz.table.factory import as_table
 from tamiz.table.views import with_metadata
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnComparison(JsonResult):
     """Scores of models on all columns and on the selected columns, fold by fold.
 

@@ -32,7 +32,7 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rate(JsonResult):
     """A rate in every draw of a target.
 
@@ -56,7 +56,7 @@ class Rate(JsonResult):
         return float(self.values.std(ddof=1) / np.sqrt(len(self.values)))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class SelectionErrorRates(JsonResult):
     """True and false positive rates of a selection on targets that are computed from known columns.
 

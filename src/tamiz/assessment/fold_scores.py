@@ -31,7 +31,7 @@ ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
 _KNOWN_WARNINGS = ("y_pred contains classes not in y_true", "`sklearn.utils.parallel.delayed` should be used")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FoldScores(JsonResult):
     """The scores of one model and column selection in every fold; larger is better.
 

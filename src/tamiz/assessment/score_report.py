@@ -34,7 +34,7 @@ _ROLES = {
 _ACCURACY_SUBSTITUTES = ("roc_auc", "roc_auc_ovr_weighted", "balanced_accuracy")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RoleScores(JsonResult):
     """One score in four roles: nested CV, apparent, baseline, and with all columns.
 
@@ -50,7 +50,7 @@ class RoleScores(JsonResult):
     all_columns: FoldScores | None
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class SelectionReport(JsonResult):
     """Nested CV score, apparent score, baseline score, stability and permutation null distribution of a selection.
 
@@ -253,7 +253,7 @@ class SelectionReport(JsonResult):
         return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CandidateSelection(JsonResult):
     """One of several compared selections.
 
@@ -286,7 +286,7 @@ class CandidateSelection(JsonResult):
         return float(self.fold_sets.sum(axis=1).mean())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScoredPath(JsonResult):
     """The scores of a candidate's sets, by growing number of columns.
 
@@ -308,7 +308,7 @@ class ScoredPath(JsonResult):
         check_lengths(sets=self.columns, scores=self.scores, changes=self.changes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recommendation(JsonResult):
     """Selections compared on the same folds, and the one to keep.
 
@@ -490,7 +490,7 @@ class Recommendation(JsonResult):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoiseExperiment(JsonResult):
     """Scores of models as uninformative columns are added.
 

@@ -13,7 +13,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.codec import JsonResult
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stability(JsonResult):
     """The stability of a selection.
 

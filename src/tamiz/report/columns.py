@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import marks
 from tamiz.report.recommendation import column_states, decision_row, initial_selection, short_reasons
-from tamiz.report.subset import reason_rows
 from tamiz.report.table import values_text
 from tamiz.report.text import (
     MAX_LISTED,
@@ -126,12 +126,22 @@ class ColumnEvidence:
                 self.criteria.append((one, _ranks(scores, [j for j in order if scores[j] is not None])))
         found = result.recommendation
         self.decisions = {} if found is None else {one.name: decision_row(one, found) for one in result.decisions}
-        self.reasons = {} if result.subset is None else {row["name"]: row for row in reason_rows(result.subset)}
+        self.subset = result.subset
         self.folds: dict[str, str] = {}
         if (assessed := result.reliability) is not None:
             n_folds = assessed.nested.n_folds
             shares = assessed.frequency_by_name
             self.folds = {one: f"{round(share * n_folds)} of {n_folds}" for one, share in shares.items()}
+
+    @cached_property
+    def reasons(self) -> dict[str, dict[str, Any]]:
+        """Why each column is in the subset of a search or not, by name."""
+        if self.subset is None:
+            return {}
+        # Imported late: it loads matplotlib, and the first screen needs none of it.
+        from tamiz.report.subset import reason_rows
+
+        return {row["name"]: row for row in reason_rows(self.subset)}
 
     def row(self, name: str) -> dict[str, Any]:
         """Return whether and why a column is kept, its rank and its distribution."""

@@ -58,6 +58,12 @@ class JsonResult:
 
     json_properties: ClassVar[tuple[str, ...]] = ()
 
+    def __eq__(self, other: object) -> bool:
+        # Arrays have no truth value that a comparison of fields could use.
+        return type(self) is type(other) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON types: its fields, and properties computed from them."""
         return to_json(self)  # type: ignore[arg-type]

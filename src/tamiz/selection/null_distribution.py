@@ -14,7 +14,7 @@ from tamiz.statistics.base import Floats
 MIN_PERMUTATIONS = 19
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PermutationNull(JsonResult):
     """The permutation null distribution of a search.
 
