@@ -26,7 +26,12 @@ def contradictions(record, table):
     found = []
     sections = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
     sections["ranking"] = (sections.pop("columns") or {}).get("ranking")
-    leads = {name: shown["lead"] for name, shown in sections.items() if shown is not None}
+    # The section of the maps has a lead for each map.
+    leads = {
+        name: shown.get("lead") or " ".join(one["lead"] for one in shown["maps"])
+        for name, shown in sections.items()
+        if shown is not None
+    }
     aside = set() if record.leakage_exclusion is None else set(record.leakage_exclusion.columns)
     used = {column.name for column in record.table.columns if not column.exclusion}
     recommendation = record.recommendation
