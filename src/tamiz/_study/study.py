@@ -61,7 +61,7 @@ from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates
-from tamiz.table.factory import TableOptions, open_table
+from tamiz.table.factory import OpenArguments, open_table
 from tamiz.table.schema import Schema
 from tamiz.table.views import RowNumbers
 
@@ -91,7 +91,7 @@ def study(
     points: bool | int = True,
     random_state: Seed = 0,
     n_jobs: int | None = None,
-    **table_options: Unpack[TableOptions],
+    **table_options: Unpack[OpenArguments],
 ) -> Result:
     """Study a table: rank its columns, select a subset, evaluate it, and map the rows.
 
@@ -402,7 +402,7 @@ def _design_table(
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], selector: Any, graph: Any) -> None:
-    for name in table_options.keys() - {"target", *TableOptions.__annotations__}:
+    for name in table_options.keys() - {"target", *OpenArguments.__annotations__}:
         hint = (
             f": it is a parameter of the selector, as in study(data, selector=SubsetSelector({name}=...))."
             if name in signature(SubsetSelector).parameters

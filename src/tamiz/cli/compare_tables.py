@@ -86,7 +86,7 @@ def compare_tables(
         frame = found.to_frame()
         columns = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict("list")
         show_table(list(columns), list(zip(*columns.values(), strict=True)))
-    from tamiz.drift.summary import verdict_lines
+    from tamiz.drift.sentences import verdict_lines
 
     messenger.write_verdict(verdict_lines(found, perf_counter() - started))
 

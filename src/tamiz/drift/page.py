@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tamiz.drift.sentences import (
     OUTSIDE,
     changed_text,
+    column_text,
     format_psi,
     format_score,
     measure_text,
     outside_text,
     scorer_label,
 )
-from tamiz.drift.summary import column_text
 from tamiz.report.html import make_environment, read_styles
 from tamiz.report.marks import Scale, distribution_picture, dot_interval, point_picture
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names

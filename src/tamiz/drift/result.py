@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tamiz.drift.records import ComparisonRecord
-from tamiz.drift.summary import verdict_lines
+from tamiz.drift.sentences import verdict_lines
 from tamiz.runtime.codec import to_json
 from tamiz.runtime.result_tables import make_frame
 from tamiz.storage.atomic_write import write_text_atomically

@@ -49,7 +49,7 @@ def use_executor(executor: Executor | None) -> Iterator[None]:
         _executor.reset(token)
 
 
-class TableOptions(TypedDict, total=False):
+class OpenArguments(TypedDict, total=False):
     """Arguments of `open_table` that other functions pass on."""
 
     kinds: Mapping[str, Kind] | Kind | None
