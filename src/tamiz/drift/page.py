@@ -135,7 +135,7 @@ def _map(found: ComparisonRecord) -> dict[str, Any] | None:
         "title": f"PCA of the first table ({shares} of the variance)" if picture else "Rows outside",
         "text": f"{outside_text(found, OUTSIDE)}.",
         "rows": [
-            (f"{one.row:,}", f"{one.distance:.1f}", one.column, f"{one.deviations:+.1f}".replace("-", "−"))
+            (f"{one.row + 1:,}", f"{one.distance:.1f}", one.column, f"{one.deviations:+.1f}".replace("-", "−"))
             for one in new.rows
         ],
     }

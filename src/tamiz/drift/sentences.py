@@ -127,7 +127,7 @@ def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
     if new is None or not has_outside(found):
         return
     named = "; ".join(
-        f"row {one.row:,}"
+        f"row {one.row + 1:,}"
         + (f" ({shorten(one.column, 30)} {one.deviations:+.1f} standard deviations)" if one.column else "")
         for one in new.rows[:3]
     )
