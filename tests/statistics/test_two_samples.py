@@ -112,3 +112,5 @@ def test_another_unit_is_a_power_of_ten_and_a_shift_is_none():
     x, y = rng.normal(50, 10, 300), rng.normal(50, 10, 200)
     assert [power_of_ten([x, y * factor]) for factor in (1, 1000, 0.01, 2.54)] == [0, 3, -2, 0]
     assert power_of_ten([x, np.zeros(200)]) == 0
+    around, others = np.random.default_rng(2).normal(size=(2, 200))
+    assert [power_of_ten([around, others * factor]) for factor in (1, 10, 1000, 0.001)] == [0, 1, 3, -3]

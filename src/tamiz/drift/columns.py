@@ -15,6 +15,7 @@ from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import (
+    MIN_UNIT_DISTANCE,
     bin_numbers,
     compare_counts,
     compare_numbers,
@@ -212,7 +213,7 @@ def _compare(one: SharedColumn, weight: tuple[Floats, Floats]) -> ColumnDrift:
         distance, p = compare_numbers(one.values, weight, totals)
         counts = bin_numbers(one.values, weight)
         facts = _describe_numbers(one, weight, present)
-        if distance >= 0.5 and one.kind == "numeric":
+        if distance >= MIN_UNIT_DISTANCE and one.kind == "numeric":
             facts["power"] = power_of_ten(one.values)
     else:
         counts = count_levels(one.values, weight, len(one.levels))

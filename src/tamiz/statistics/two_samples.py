@@ -16,6 +16,8 @@ from tamiz.statistics.base import Floats
 _MIN_LEVEL_ROWS = 10
 # Deciles, and numbers that are at least so frequent have a bin of their own.
 _N_BINS = 10
+# From so large a distance on, the unit may be another one.
+MIN_UNIT_DISTANCE = 0.3
 
 
 def compare_numbers(parts: Sequence[Floats], weight: Sequence[Floats], n: Sequence[float]) -> tuple[float, float]:
@@ -158,4 +160,5 @@ def power_of_ten(parts: Sequence[Floats]) -> int:
     n = [len(part) for part in present]
     changed = compare_numbers(present, rows, n)[0]
     rescaled = compare_numbers([present[0], present[1] / 10.0**k], rows, n)[0]
-    return k if changed >= 0.5 and rescaled <= 0.2 else 0
+    # The distance of numbers around 0 and their thousandfold is at most .5, and .4 of the tenfold.
+    return k if changed >= MIN_UNIT_DISTANCE and rescaled <= min(0.2, changed / 2) else 0
