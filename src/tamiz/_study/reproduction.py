@@ -82,12 +82,12 @@ def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any
     usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
     changed = {}
     for name, value in arguments.items():
-        if name in _IRRELEVANT_OPTIONS:
+        if name in _IRRELEVANT_OPTIONS or (name == "selector" and repr(value) == repr(SubsetSelector())):
             continue
         # points=1 equals the default True, but is a number of points.
         default = usual.get(name)
         equal = isinstance(value, str | int | float) and value == default and type(value) is type(default)
-        if value is not default and not equal and repr(value) != "SubsetSelector()":
+        if value is not default and not equal:
             changed[name] = value
     return changed
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tamiz.drift.records import ComparisonRecord
 from tamiz.drift.sentences import verdict_lines
 from tamiz.runtime.codec import to_json
-from tamiz.runtime.result_tables import make_frame
+from tamiz.runtime.result_tables import frame_page, make_frame
 from tamiz.storage.atomic_write import write_text_atomically
 
 if TYPE_CHECKING:
@@ -56,11 +55,19 @@ class TableComparison(ComparisonRecord):
         """Return the fields as JSON types: dictionaries, lists, text and numbers."""
         return to_json(self)
 
-    def to_frame(self) -> Any:
+    def to_frame(self, library: str | None = None) -> Any:
         """Return a frame with one row for each column, the largest change first.
 
-        It is a frame of pandas, or an Arrow table where pandas is not installed. Pairs are two columns, such as `missing_first` and
-        `missing_second`.
+        Pairs are two columns, such as `missing_first` and `missing_second`.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, default=None
+            The library of the frame; None is pandas, or pyarrow where pandas is not installed.
+
+        Returns
+        -------
+        DataFrame or Table
         """
         found: dict[str, list[Any]] = {}
         plain = ["kind", "change", "psi", "expected_psi", "distance", "p_value", "adjusted", "missing_p_value"]
@@ -69,7 +76,7 @@ class TableComparison(ComparisonRecord):
         for name in ("missing", "mean", "deviation"):
             pairs = [getattr(one, name) or (None, None) for one in self.columns]
             found |= {f"{name}_{end}": [pair[k] for pair in pairs] for k, end in enumerate(("first", "second"))}
-        return make_frame(found)
+        return make_frame(found, library)
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write the fields as JSON, atomically.
@@ -113,7 +120,4 @@ class TableComparison(ComparisonRecord):
         return "\n".join(verdict_lines(self))
 
     def _repr_html_(self) -> str:
-        title = escape(f"{self.first.name} and {self.second.name}", quote=True)
-        # A frame of its own, so that neither style reaches the other.
-        frame = f'title="{title}" style="width: 100%; height: 47rem; border: 0"'
-        return f'<iframe srcdoc="{escape(self.page(), quote=True)}" {frame}></iframe>'
+        return frame_page(self.page(), f"{self.first.name} and {self.second.name}")

@@ -45,7 +45,7 @@ from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel
 from tamiz.runtime.memory import SizeLike
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import capture_warnings, quote_name, warn
 from tamiz.runtime.verdicts import Verdict
@@ -249,7 +249,7 @@ class _Pair:
             )
         self.weight = (weights_or_ones(tables[0]), weights_or_ones(tables[1]))
         rng = np.random.default_rng(seed)
-        self.rows = tuple(_sample(table.schema.n_rows, MAX_ROWS, rng) for table in tables)
+        self.rows = tuple(sample_rows(table.schema.n_rows, MAX_ROWS, rng) for table in tables)
         self.sample = cast("tuple[int, int]", tuple(map(len, self.rows)))
 
     @property
@@ -548,7 +548,7 @@ class _Pair:
             return {"points": (), "groups": (), "explained": (0.0, 0.0)}
         placed = [pca.fit(first).embedding_, pca.transform(second)]
         rng = np.random.default_rng(self.seed)
-        rows = [_sample(len(part), _MAX_POINTS, rng) for part in placed]
+        rows = [sample_rows(len(part), _MAX_POINTS, rng) for part in placed]
         if placed[0].shape[1] < 2:
             return {"points": (), "groups": (), "explained": (0.0, 0.0)}
         points = np.concatenate([part[own] for part, own in zip(placed, rows, strict=True)])
@@ -563,10 +563,6 @@ class _Pair:
 
 def _no_frame(names: Sequence[str], rows: RowNumbers) -> Any:  # noqa: ARG001 - the signature of a frame function
     raise DataError("Rows of two tables have no frame.")
-
-
-def _sample(n: int, size: int, rng: np.random.Generator) -> RowNumbers:
-    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
 
 
 def _within(interval: tuple[float, float]) -> tuple[float, float]:

@@ -116,14 +116,10 @@ class ColumnEvidence:
         self.pictures = marks.distribution_pictures(result.distributions)
         self.place = {} if self.ranking is None else {name: j for j, name in enumerate(self.ranking.columns)}
         self.scale = marks.Scale(1.0, 2.0)
-        self.criteria: list[tuple[CriterionInfo, dict[int, float]]] = []
         if self.ranking is not None:
             order, n_ranked = self.ranking.best_first()
             self.names = [self.ranking.columns[j] for j in order]
             self.scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
-            for one in self.ranking.criteria_counted_first()[1]:
-                scores = self.ranking.scores[one.id]
-                self.criteria.append((one, _ranks(scores, [j for j in order if scores[j] is not None])))
         found = result.recommendation
         self.decisions = {} if found is None else {one.name: decision_row(one, found) for one in result.decisions}
         self.subset = result.subset
@@ -132,6 +128,15 @@ class ColumnEvidence:
             n_folds = assessed.nested.n_folds
             shares = assessed.frequency_by_name
             self.folds = {one: f"{round(share * n_folds)} of {n_folds}" for one, share in shares.items()}
+
+    @cached_property
+    def criteria(self) -> list[tuple[CriterionInfo, dict[int, float]]]:
+        """The criteria, those that the mean rank counts first, and the ranks by each; the first screen seldom needs them."""
+        if self.ranking is None:
+            return []
+        order, _ = self.ranking.best_first()
+        scores = ((one, self.ranking.scores[one.id]) for one in self.ranking.criteria_counted_first()[1])
+        return [(one, _ranks(values, [j for j in order if values[j] is not None])) for one, values in scores]
 
     @cached_property
     def reasons(self) -> dict[str, dict[str, Any]]:

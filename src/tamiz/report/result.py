@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from tamiz.report.records.study import FORMAT, StudyRecord
 from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
 from tamiz.runtime.codec import FormatError, from_json, to_json
-from tamiz.runtime.result_tables import make_frame
+from tamiz.runtime.result_tables import frame_page, make_frame
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.storage.atomic_write import write_text_atomically
 
@@ -292,10 +291,7 @@ class Result:
         # Imported late: everything else works without jinja2.
         from tamiz.report.html import render_verdict
 
-        # A frame of its own, so that neither style reaches the other.
-        page = escape(render_verdict(self.record), quote=True)
-        title = escape(f"Verdict on {self.record.title}", quote=True)
-        return f'<iframe srcdoc="{page}" title="{title}" style="width: 100%; height: 47rem; border: 0"></iframe>'
+        return frame_page(render_verdict(self.record), f"Verdict on {self.record.title}")
 
 
 def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:

@@ -1,4 +1,4 @@
-"""Results as tables: aligned text, HTML, and data frames."""
+"""Results for a reader: aligned text, HTML, and data frames."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def html_table(caption: str, lines: Sequence[Sequence[str]], header: Sequence[st
 
 def _cells(line: Sequence[str], tag: str) -> str:
     return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
+
+
+def frame_page(page: str, title: str) -> str:
+    """Return a page for a notebook, in a frame of its own, so that neither style reaches the other."""
+    named = f'title="{escape(title)}" style="width: 100%; height: 47rem; border: 0"'
+    return f'<iframe srcdoc="{escape(page)}" {named}></iframe>'
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None = None) -> Any:
