@@ -83,9 +83,8 @@ def compare_tables(
     if as_json:
         show_json(found.to_dict())
     elif output is None and not sys.stdout.isatty():
-        frame = found.to_frame()
-        columns = frame.to_pydict() if hasattr(frame, "to_pydict") else frame.to_dict("list")
-        show_table(list(columns), list(zip(*columns.values(), strict=True)))
+        measures = found.to_frame("pyarrow").to_pydict()
+        show_table(list(measures), list(zip(*measures.values(), strict=True)))
     from tamiz.drift.sentences import verdict_lines
 
     messenger.write_verdict(verdict_lines(found, perf_counter() - started))
