@@ -165,10 +165,12 @@ def study(
         if dry_run:
             from tamiz import open_table
             from tamiz.runtime import parallel
-            from tamiz.table import split_dates
+            from tamiz.table import add_missing_level, split_dates
 
             with parallel.thread_session(jobs):
-                opened = split_dates(open_table(table, target, groups=group, time=shared_options["time"], **of_table))
+                opened = add_missing_level(
+                    split_dates(open_table(table, target, groups=group, time=shared_options["time"], **of_table))
+                )
                 _show_study_plan(
                     opened,
                     selector,
