@@ -126,7 +126,8 @@ def study(
         `KNearest(15, metric="seuclidean")`, with fewer neighbours in a table of fewer rows, and on a sample above 100,000 rows.
     missing : {"distribute", "category"}, default="distribute"
         How the default relevances and the default merit treat missing values: distribute their counts over the present values,
-        or treat missing as a category of its own.
+        or treat missing as a category of its own. A column of one value and missing values has a level for missing
+        (`add_missing_level`).
     max_seconds : float, default=None
         The time budget. By default the steps whose cost grows with the table work on samples, sized from estimates for about two
         minutes on two cores, and the clock is not read: the same table and seed give the same result. A number scales the samples
