@@ -34,7 +34,7 @@ _NAMED = 3
 # Coded missing values: the smallest or largest value has at least so many rows, this many times the median count of so many next
 # values, and so many quartile distances to the next one, in a column of at least so many values. A value that is a code in one
 # column is one in others where its gap has so many of the next steps.
-_MIN_CODE_ROWS, _MIN_COUNT_RATIO, _N_NEXT, _MIN_GAP, _MIN_CODED_VALUES, _MIN_STEPS = 5, 4, 10, 0.5, 20, 4
+_MIN_CODE_ROWS, _MIN_COUNT_RATIO, _N_NEXT, _MIN_DISTANCE_OF_CODE, _MIN_CODED_VALUES, _MIN_STEPS = 5, 4, 10, 0.5, 20, 4
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class TableRemark:
     columns : tuple of str
         The columns, the strongest first; the target is one of them.
     sizes : tuple of float
-        For heavy tails the share of the variance in 1 % of the rows; for coded missing values the number of rows; for drift the Kolmogorov-Smirnov distance of numbers, and half
-        the sum of the absolute differences of the rates of levels; for an ordinal target the number of levels.
+        For heavy tails the share of the variance in 1 % of the rows; for coded missing values the number of rows; for drift the
+        Kolmogorov-Smirnov distance of numbers, and half the sum of the absolute differences of the rates of levels; for an ordinal
+        target the number of levels.
     p_values : tuple of float
         For drift, adjusted over all columns.
     advice : tuple of str
@@ -71,7 +72,7 @@ class TableRemark:
 def table_remarks(
     X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, time: Any = None
 ) -> list[TableRemark]:
-    """Find heavy tails, numbers that may stand for missing, drift along the rows or in time, and a target of ordered levels.
+    """Find heavy tails, numbers that may be codes for missing, drift along the rows or in time, and a target of ordered levels.
 
     Parameters
     ----------
@@ -95,9 +96,9 @@ def table_remarks(
     values). "log" is proposed for positive numbers and "log1p" for numbers from 0 on, if the share is then below 30 %, otherwise
     "ranks".
 
-    Coded missing values, such as 0 or -999: the smallest or the largest value of a column stands apart from the next one by half the
-    distance of its quartiles or more, and has at least 5 rows and 4 times as many as the values next to it. A value that stands
-    apart in one column is also named in the others in which it is the end and its gap is at least 4 of the steps that follow.
+    Coded missing values, such as 0 or -999: the smallest or the largest value of a column is apart from the next one by half the
+    distance of its quartiles or more, and has at least 5 rows and 4 times as many as the values next to it. A value that is
+    apart in one column is also named in the others in which it is the end and its distance is at least 4 of the steps that follow.
 
     Drift: the first third of the rows against the last one, by the Kolmogorov-Smirnov test for numbers and the chi-squared test for
     levels and the classes of the target, where missing is a level. It is stated where the p-value, adjusted over the columns and
@@ -173,7 +174,7 @@ def _coded_missing(table: Table) -> TableRemark | None:
             ] < _MIN_STEPS * np.median(steps):
                 continue
             low, high = np.quantile(np.repeat(at[1:], n[1:]), [0.25, 0.75])
-            found.append((float(values[end][0]), int(n[0]), bool(at[1] >= _MIN_GAP * (high - low))))
+            found.append((float(values[end][0]), int(n[0]), bool(at[1] >= _MIN_DISTANCE_OF_CODE * (high - low))))
         return found
 
     inspected = list(parallel.map_blocks(inspect, wanted))
@@ -189,8 +190,8 @@ def _coded_missing(table: Table) -> TableRemark | None:
     coded.sort(key=lambda one: -one[0])
     named = list_names(coded, limit=_NAMED, as_text=lambda one: f"{one[1]!r} ({one[2]:g} in {one[0]:,} rows)")
     sentence = (
-        f"A number stands apart from the other values of {named}. If it stands for missing, replace it by an empty cell: every mean, "
-        "distance and model uses it as a number."
+        f"A number is far from all other values of {named}. If it is a code for missing, replace it by an empty cell: every "
+        "mean, distance and model uses it as a number."
     )
     return TableRemark(
         "coded missing", tuple(name for _, name, _ in coded), tuple(float(n) for n, *_ in coded), (), (), sentence

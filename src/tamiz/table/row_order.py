@@ -48,9 +48,10 @@ class MonotoneColumn:
 
 
 def monotone_columns(table: Table) -> list[MonotoneColumn]:
-    """Return the numbers and dates whose Spearman correlation with the row number is above 0.999 or below -0.999, or that only rise or fall.
+    """Return the numbers and dates that rise or fall with the row number.
 
-    A column that only rises or falls has at least five values, and is improbable in a random order. Dates that are replaced by their calendar parts are included, the parts are not.
+    Their Spearman correlation with it is above 0.999 or below -0.999, or they only rise or only fall, have at least five values,
+    and are improbable in a random order. Dates that are replaced by their calendar parts are included, the parts are not.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def _row_correlation(values: NDArray[Any]) -> float:
     if n < _MIN_SORTED_ROWS:
         return 0.0
     steps = np.diff(present[np.linspace(0, n - 1, min(n, _MAX_STEPS)).astype(np.intp)])
-    up, down = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+    up, down = int((steps > 0).sum()), int((steps < 0).sum())
     if max(up, down) < _MIN_STEP_SHARE * max(up + down, 1):
         return 0.0
     ranks, counts = rankdata(present), np.unique(present, return_counts=True)[1]
