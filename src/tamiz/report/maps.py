@@ -318,13 +318,16 @@ def _row_colorings(quality: QualityRecord | None, n_maps: int) -> list[dict[str,
     if quality is None or n_maps == 0:
         return []
     found = []
-    for source, per_map, option, title in (
-        ("trust", quality.trust_per_point, "trust of each row (trustworthiness)", "trust of the row"),
-        ("stress", quality.stress_per_point, "error of each row (stress)", "stress of the row"),
-    ):
-        known = [value for values in per_map for value in values or [] if value is not None]
+    for source, option in (("trust", "trust of each row (trustworthiness)"), ("stress", "error of each row (stress)")):
+        per_map = [getattr(one, source) for one in quality.maps if one is not None]
+        known = [value for values in per_map for value in values if value is not None]
         if known:
-            labels = {"option": option, "title": title, "missing_label": "not evaluated", "source": source}
+            labels = {
+                "option": option,
+                "title": f"{source} of the row",
+                "missing_label": "not evaluated",
+                "source": source,
+            }
             ends = [min(known), 1.0] if source == "trust" else [0, _percentile_98(known)]
             found.append({**labels, "kind": "numeric", "column": None, "range": ends})
     return found
