@@ -198,7 +198,7 @@ class EmbeddingDisplay(PanelDisplay):
         self._coloring = make_coloring(self.color, len(x), self.color_label)
         self.points_ = self._coloring.draw(panel, x, y)
         panel.set(xlabel=x_name, ylabel=y_name)
-        if embedding.shape[1] > 1 and can_share_unit(x, y) and not _shares_axis(panel):
+        if embedding.shape[1] > 1 and _can_share_unit(x, y) and not _shares_axis(panel):
             panel.set_aspect("equal", adjustable="datalim")
 
     def _draw_arrows(self, panel: Axes) -> list[Any]:
@@ -211,8 +211,8 @@ class EmbeddingDisplay(PanelDisplay):
             )
         names = [f"x{j}" for j in range(len(loadings))] if self.column_names is None else list(self.column_names)
         check_one_each("column_names", names, len(loadings), "loading")
-        pairs = loadings[:, list(self.components)].tolist()
-        drawn = biplot_arrows(self._points.tolist(), pairs, one_scale=panel.get_aspect() != "auto")
+        pairs = loadings[:, list(self.components)]
+        drawn = biplot_arrows(self._points, pairs, one_scale=panel.get_aspect() != "auto")
         return _annotate_arrows(panel, drawn, names)
 
     def add_legend(self, panels: Any = None) -> Self:
@@ -240,7 +240,7 @@ class EmbeddingDisplay(PanelDisplay):
         return [(embedding[:, k], names[k]) for k in chosen]
 
 
-def can_share_unit(x: Floats, y: Floats) -> bool:
+def _can_share_unit(x: Floats, y: Floats) -> bool:
     """Return whether one unit can have the same length on both axes without the points looking like a line."""
     spans = sorted([float(np.ptp(x)), float(np.ptp(y))])
     return 0 < spans[1] <= _MAX_SPAN_RATIO * spans[0]
