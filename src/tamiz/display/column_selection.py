@@ -357,16 +357,8 @@ def _write_beside(
     transform: Any = "data",
 ) -> None:
     """Write text beside a place, at an offset in points."""
-    panel.annotate(
-        text,
-        place,
-        xytext=offset,
-        xycoords=transform,
-        textcoords="offset points",
-        ha=side,
-        color=figures.INK,
-        fontsize="small",
-    )
+    style: dict[str, Any] = {"textcoords": "offset points", "color": figures.INK, "fontsize": "small"}
+    panel.annotate(text, place, offset, transform, ha=side, **style)
 
 
 def _score_label(relevance: Any) -> str:
