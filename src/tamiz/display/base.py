@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence, Sized
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 class PanelDisplay(ABC):
     """A plot on one panel; a subclass draws it."""
 
     ax_: Axes
-    figure_: Figure | Any
+    figure_: Any
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the plot.
