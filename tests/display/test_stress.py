@@ -137,3 +137,12 @@ def test_an_object_without_stress_of_points_is_refused():
         PointStressDisplay([0.1, 0.2], names=["a"]).plot()
     with pytest.raises(ValueError, match=r"^n_points must be at least 1, got 0\.$"):
         PointStressDisplay([0.1, 0.2], n_points=0).plot()
+
+
+def test_a_display_that_cannot_be_drawn_leaves_no_empty_figure_and_the_panel_of_the_caller_open():
+    _, panel = pyplot.subplots()
+    before = pyplot.get_fignums()
+    for ax in (None, panel):
+        with pytest.raises(DataError):
+            StressDisplay([0.2, 0.1], numbers=[1]).plot(ax)
+        assert pyplot.get_fignums() == before
