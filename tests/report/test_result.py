@@ -99,8 +99,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         # What a version that judged no map wrote.
         (lambda d: d.pop("quality"), "quality is missing"),
         (
-            lambda d: d["quality"]["measures"][0]["values"].append("all"),
-            r"quality.measures\[0\].values\[2\] is not a number",
+            lambda d: d["quality"]["maps"][0]["measures"][2].update(value="all"),
+            r"quality.maps\[0\].measures\[2\].value is not a number",
         ),
         (lambda d: d["graph"].update(recall="all"), "graph.recall is not a number"),
         (lambda d: d["versions"].update({"a\nb": None}), r"versions.'a\\nb' is not text"),
