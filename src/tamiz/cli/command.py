@@ -1,7 +1,12 @@
-"""Base classes of the commands: errors become one sentence on standard error and an exit status."""
+"""Commands and the declaration of their options; errors become one sentence on standard error and an exit status.
+
+A command is a function whose parameters are its options: the default value of each is an `option`, or a `bundle`, a dataclass whose
+fields are options.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -9,9 +14,10 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -47,6 +53,50 @@ _SHORT_HELP, _WORDS = "tamiz.short_help", "tamiz.words"
 _IRRELEVANT_OPTIONS = {"jobs", "workers", "scheduler", "output", "json_output", "verbose", "quiet", "debug"}
 
 
+def option(words: str, kind: Any = None, text: str = "", **settings: Any) -> Any:
+    """Return an option that is named by the parameter or field whose default it is.
+
+    Parameters
+    ----------
+    words : str
+        Its names, and the metavar of its value: "-k --top K".
+    kind : click type or None
+    text : str
+        The help.
+    **settings
+        Other settings of `click.Option`. A default value is shown in the help.
+    """
+    names = [word for word in words.split() if word.startswith("-")]
+    metavar = next((word for word in words.split() if not word.startswith("-")), None)
+    shown = settings.get("default") is not None
+    return lambda name: click.Option(
+        [*names, name], type=kind, metavar=metavar, help=text, show_default=shown, **settings
+    )
+
+
+def flag(words: str, text: str, **settings: Any) -> Any:
+    """Return an option without a value."""
+    return option(words, text=text, is_flag=True, **settings)
+
+
+def argument(kind: Any, **settings: Any) -> Any:
+    """Return an argument of the command line that is named by the parameter or field whose default it is."""
+    return lambda name: click.Argument([name], type=kind, **settings)
+
+
+class _Bundle(NamedTuple):
+    kind: type[Any]
+    options: dict[str, Any]
+
+
+def bundle(kind: type[Any], **replaced: Any) -> Any:
+    """Return the options of a dataclass, which the command receives as one argument.
+
+    Options in `replaced` take the place of those of the class; a field that is None there is None, and no option of the command.
+    """
+    return _Bundle(kind, {field.name: replaced.get(field.name, field.default) for field in fields(kind)})
+
+
 class CommandError(click.ClickException):
     """The data or the run failed."""
 
@@ -57,29 +107,24 @@ class DataCommand(click.Command):
     """A command that works on data: `click.pass_obj` passes a `Messenger` to its callback."""
 
     def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
-        common: list[click.Parameter] = [
-            click.Option(
-                ["-q", "--quiet"],
-                is_flag=True,
-                help="Print no notes, warnings, summary or progress; errors are still printed.",
-            ),
-            click.Option(
-                ["--mute"],
+        common = {
+            "quiet": flag("-q --quiet", "Print no notes, warnings, summary or progress; errors are still printed."),
+            "mute": option(
+                "--mute CODE",
+                text="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
                 multiple=True,
-                metavar="CODE",
-                help="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
             ),
-            click.Option(["--debug"], is_flag=True, help="Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
-            click.Option(
-                ["-h"],
-                is_flag=True,
+            "debug": flag("--debug", "Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
+            "short_help": flag(
+                "-h",
+                "Show the main options; --help shows all.",
                 is_eager=True,
                 expose_value=False,
                 callback=_show_short_help,
-                help="Show the main options; --help shows all.",
             ),
-        ]
-        super().__init__(name, params=[*(params or ()), *common], **attributes)
+        }
+        common_params = [make(name) for name, make in common.items()]
+        super().__init__(name, params=[*(params or ()), *common_params], **attributes)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words of the command line for `repeat_command`."""
@@ -119,6 +164,40 @@ class DataCommand(click.Command):
             if debug:
                 raise
             raise CommandError(_error_message(error)) from error
+
+
+def command(short_help: str, name: str | None = None, **silent: Any) -> Callable[[Callable[..., None]], DataCommand]:
+    """Return a decorator that makes a command of a function: of the context, options and bundles of options.
+
+    Options in `silent` are not passed to the function: their callbacks do what they do.
+    """
+
+    def decorate(function: Callable[..., None]) -> DataCommand:
+        parameters = {one.name: one.default for one in list(inspect.signature(function).parameters.values())[1:]}
+        options: dict[str, Any] = {}
+        for parameter, default in parameters.items():
+            options |= default.options if isinstance(default, _Bundle) else {parameter: default}
+
+        def run(context: click.Context, /, **values: Any) -> None:
+            function(
+                context,
+                **{
+                    parameter: default.kind(**{field: values.get(field) for field in default.options})
+                    if isinstance(default, _Bundle)
+                    else values[parameter]
+                    for parameter, default in parameters.items()
+                },
+            )
+
+        return DataCommand(
+            name or function.__name__,
+            params=[make(one) for one, make in {**options, **silent}.items() if make is not None],
+            callback=click.pass_context(run),
+            help=inspect.getdoc(function),
+            short_help=short_help,
+        )
+
+    return decorate
 
 
 def repeat_command(context: click.Context) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from tamiz.cli.command import flag, option
 from tamiz.cli.files import OutputPath, escape_formulas, prepare_for_text, write_table
 from tamiz.cli.terminal import Messenger, show_rows
 from tamiz.runtime.registry import suggestion
@@ -18,28 +17,20 @@ if TYPE_CHECKING:
 
     from tamiz.table.base import Table
 
-keep_option = click.option(
-    "--keep",
-    "kept",
-    metavar="COLUMN",
+KEEP = option(
+    "--keep COLUMN",
+    text="Also write this column of the table unchanged, such as an id or the target. Repeatable.",
     multiple=True,
-    help="Also write this column of the table unchanged, such as an id or the target. Repeatable.",
 )
-rows_option = click.option(
-    "-o",
-    "--output",
-    type=OutputPath(),
-    metavar="FILE",
-    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or to a new folder of Parquet files if it ends "
+ROWS = option(
+    "-o --output FILE",
+    OutputPath(),
+    "Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or to a new folder of Parquet files if it ends "
     "with a slash.  [default: standard output]",
 )
-
-escape_option = click.option(
+ESCAPE = flag(
     "--escape-formulas",
-    "escape",
-    is_flag=True,
-    help="In CSV and TSV files, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - "
-    "or @).",
+    "In CSV and TSV files, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - or @).",
 )
 
 

@@ -149,6 +149,11 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         click.echo(_tab_separated([header, *rows]), nl=False)
 
 
+def show_frame(frame: pa.Table) -> None:
+    """Write a small table without missing values as `show_table` does."""
+    show_table(frame.column_names, [list(row.values()) for row in frame.to_pylist()])
+
+
 def show_rows(table: pa.Table) -> None:
     """Write the rows of a table as `show_table` does, in batches; a missing value is an empty cell."""
     import pyarrow as pa
