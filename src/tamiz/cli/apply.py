@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from tamiz.cli.command import argument, bundle, command, flag
 from tamiz.cli.files import check_output_paths, check_table_output
 from tamiz.cli.options import FILE, JOBS, JSON, NO_FOLDS, TableOptions, read_model
@@ -30,7 +28,7 @@ _COLUMN_HINT = (
 
 @command("Apply a selection or a map to other rows.")
 def apply(
-    context: click.Context,
+    messenger: Messenger,
     *,
     model: Path = argument(FILE),
     table: TableOptions = bundle(TableOptions, target=None, kinds=None, weight=None, weights=None, **NO_FOLDS),
@@ -68,7 +66,6 @@ def apply(
     from tamiz.table.factory import open_with_reader
     from tamiz.table.schema_reader import SchemaReader
 
-    messenger: Messenger = context.obj
     with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
         fitted = read_model(model)
         schema, is_map = fitted.schema_, isinstance(fitted, Reducer)

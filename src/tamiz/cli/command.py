@@ -6,6 +6,7 @@ fields are options.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import re
@@ -14,7 +15,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,6 +89,10 @@ class _Bundle(NamedTuple):
     kind: type[Any]
     options: dict[str, Any]
 
+    def make(self, values: Mapping[str, Any]) -> Any:
+        """Return the options as one object."""
+        return self.kind(**{name: values.get(name) for name in self.options})
+
 
 def bundle(kind: type[Any], **replaced: Any) -> Any:
     """Return the options of a dataclass, which the command receives as one argument.
@@ -97,14 +102,8 @@ def bundle(kind: type[Any], **replaced: Any) -> Any:
     return _Bundle(kind, {field.name: replaced.get(field.name, field.default) for field in fields(kind)})
 
 
-class CommandError(click.ClickException):
-    """The data or the run failed."""
-
-    exit_code = 1
-
-
 class DataCommand(click.Command):
-    """A command that works on data: `click.pass_obj` passes a `Messenger` to its callback."""
+    """A command whose object is a `Messenger`."""
 
     def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
         common = {
@@ -133,26 +132,26 @@ class DataCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings; those of the short help are the main ones."""
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         is_short = ctx.meta.get(_SHORT_HELP, False)
-        headings = {name: heading for heading, names in _HEADINGS.items() for name in names.split()}
-        for heading in [*_HEADINGS, "Help"]:
-            rows = []
-            for option in options:
-                names = {name.removeprefix("--") for name in option.opts if name.startswith("--")}
-                own = next((headings[name] for name in names if name in headings), "Help")
-                if own == heading and (not is_short or names & _MAIN_OPTIONS):
-                    record = option.get_help_record(ctx)
-                    rows.append((record[0], _first_words(record[1])) if record is not None and is_short else record)
-            if found := [row for row in rows if row is not None]:
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_HEADINGS, "Help")}
+        for option in options:
+            names = {name.removeprefix("--") for name in option.opts}
+            record = option.get_help_record(ctx)
+            if record is None or (is_short and not names & _MAIN_OPTIONS):
+                continue
+            heading = next((one for one, known in _HEADINGS.items() if names & set(known.split())), "Help")
+            sections[heading].append((record[0], _first_words(record[1])) if is_short else record)
+        for heading, rows in sections.items():
+            if rows:
                 with formatter.section(heading):
-                    formatter.write_dl(found)
+                    formatter.write_dl(rows)
         if is_short:
             formatter.write_paragraph()
             formatter.write_text(f"{ctx.command_path} --help shows all {len(options) - 1} options.")
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and raise a `CommandError` of one sentence for an error of the data or the run."""
+        """Run the command, and raise a `click.ClickException` of one sentence for an error of the data or the run."""
         ctx.obj = Messenger(quiet=ctx.params.pop("quiet"))
         debug = ctx.params.pop("debug") or os.environ.get("TAMIZ_DEBUG", "0") not in ("", "0")
         try:
@@ -163,11 +162,11 @@ class DataCommand(click.Command):
         except _USER_ERRORS as error:
             if debug:
                 raise
-            raise CommandError(_error_message(error)) from error
+            raise click.ClickException(_error_message(error)) from error
 
 
 def command(short_help: str, name: str | None = None, **silent: Any) -> Callable[[Callable[..., None]], DataCommand]:
-    """Return a decorator that makes a command of a function: of the context, options and bundles of options.
+    """Return a decorator that makes a command of a function: of a `Messenger`, options and bundles of options.
 
     Options in `silent` are not passed to the function: their callbacks do what they do.
     """
@@ -178,21 +177,14 @@ def command(short_help: str, name: str | None = None, **silent: Any) -> Callable
         for parameter, default in parameters.items():
             options |= default.options if isinstance(default, _Bundle) else {parameter: default}
 
-        def run(context: click.Context, /, **values: Any) -> None:
-            function(
-                context,
-                **{
-                    parameter: default.kind(**{field: values.get(field) for field in default.options})
-                    if isinstance(default, _Bundle)
-                    else values[parameter]
-                    for parameter, default in parameters.items()
-                },
-            )
+        def run(messenger: Messenger, /, **values: Any) -> None:
+            made = {name: one.make(values) for name, one in parameters.items() if isinstance(one, _Bundle)}
+            function(messenger, **{name: made.get(name, values.get(name)) for name in parameters})
 
         return DataCommand(
             name or function.__name__,
             params=[make(one) for one, make in {**options, **silent}.items() if make is not None],
-            callback=click.pass_context(run),
+            callback=click.pass_obj(run),
             help=inspect.getdoc(function),
             short_help=short_help,
         )
@@ -261,20 +253,14 @@ class CommandGroup(click.Group):
             ctx.fail(f"There is no command {args[0]!r}{suggestion(args[0], known)}; there are {', '.join(known)}.")
         return super().resolve_command(ctx, args)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, standalone_mode: bool = True, **settings: Any) -> Any:
         """Run a command line and exit with its status."""
+        run: Any = functools.partial(super().main, *args, standalone_mode=False, **{"prog_name": "tamiz", **settings})
         if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            return run()
         _exit_on_sigterm()
         try:
-            status = super().main(args, prog_name or "tamiz", complete_var, standalone_mode=False, **extra)
+            status = run()
         except click.Abort:
             _print_error("interrupted.")
             sys.exit(INTERRUPTED)

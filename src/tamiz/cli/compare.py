@@ -7,28 +7,20 @@ from pathlib import Path
 import click
 
 from tamiz.cli.command import bundle, command, option
-from tamiz.cli.files import STDOUT, check_output_paths, check_table_output, write_table
+from tamiz.cli.files import STDOUT, check_ending, check_output_paths, check_table_output, write_table
 from tamiz.cli.graph_options import GraphOptions
 from tamiz.cli.map_options import MAP_NAME, dissimilarity_option, find_maps, map_methods
-from tamiz.cli.options import COUNT, FILE, JOBS, JSON, NO_FOLDS, SEED, TableOptions
+from tamiz.cli.options import COUNT, FILE, JOBS, JSON, MAPPED_TABLE, SEED, TableOptions
 from tamiz.cli.terminal import Messenger, show_frame, show_json
-from tamiz.runtime.registry import Entry, suggestion
+from tamiz.runtime.registry import Entry
 from tamiz.storage.atomic_write import atomic_path
-
-_PICTURES = ("png", "svg", "pdf")
 
 
 @command("Compare maps of the same rows.")
 def compare(
-    context: click.Context,
+    messenger: Messenger,
     *,
-    table: TableOptions = bundle(
-        TableOptions,
-        target=option(
-            "-t --target COLUMN", text="A column that is excluded from the maps; classes colour the picture."
-        ),
-        **NO_FOLDS,
-    ),
+    table: TableOptions = MAPPED_TABLE,
     names: tuple[str, ...] = option(
         "--reduce NAME[:VARIANT]",
         MAP_NAME,
@@ -63,7 +55,10 @@ def compare(
     map allows. In a pipe the output is tab separated, with all digits.
     """
     check_table_output(output, "The measures")
-    _check_picture(picture)
+    if picture == STDOUT:
+        raise click.UsageError("--plot needs the name of a file.")
+    if picture is not None:
+        check_ending(picture, "a picture", ("png", "svg", "pdf"))
     check_output_paths([output, picture], table.table)
     maps = find_maps(names, dissimilarity.name)
     for one in maps:
@@ -73,7 +68,6 @@ def compare(
     from tamiz import compare as compare_maps
     from tamiz.runtime import parallel
 
-    messenger: Messenger = context.obj
     with messenger.capture_messages(), parallel.thread_session(jobs):
         found = compare_maps(
             table.open(messenger),
@@ -93,8 +87,7 @@ def compare(
         messenger.write_line(f"Written: {picture}")
     measures = found.to_frame("pyarrow")
     if output is not None:
-        write_table(measures, output)
-        messenger.write_line(f"Written: {output}")
+        write_table(messenger, measures, output)
     if as_json:
         show_json({"table": table.table.name, "target": table.target, **found.to_dict()})
     elif output is None:
@@ -103,13 +96,3 @@ def compare(
         messenger.write_note(sentence)
     if found.sentence:
         messenger.write_line(found.sentence)
-
-
-def _check_picture(picture: Path | None) -> None:
-    if picture == STDOUT:
-        raise click.UsageError("--plot needs the name of a file.")
-    ending = "" if picture is None else picture.suffix.lstrip(".").lower()
-    if picture is not None and ending not in _PICTURES:
-        raise click.UsageError(
-            f"{picture.name}: the extension of a picture must be one of {', '.join(_PICTURES)}{suggestion(ending, _PICTURES)}."
-        )

@@ -16,13 +16,9 @@ from tamiz.cli.terminal import Messenger, show_frame, show_json, show_page, show
 
 @command("Compare a new table with a known one.", "compare-tables")
 def compare_tables(
-    context: click.Context,
+    messenger: Messenger,
     *,
-    table: TableOptions = bundle(
-        TableOptions,
-        target=option("-t --target COLUMN", text="The column to predict, whose model is scored on both tables."),
-        **NO_FOLDS,
-    ),
+    table: TableOptions = bundle(TableOptions, **NO_FOLDS),
     second: Path = argument(TABLE),
     chosen: tuple[str, ...] = option(
         "--columns COLUMN",
@@ -53,14 +49,10 @@ def compare_tables(
         raise click.UsageError("--columns and --model both name the columns of the model: use one of them.")
     if chosen or model is not None:
         require_target("--columns" if chosen else "--model", table.target)
-    if as_json and output == STDOUT:
-        raise click.UsageError("Only one of --output and --json can go to standard output.")
-    check_output_paths([output], table.table, model=model)
-    check_output_paths([output], second)
+    check_output_paths([output, STDOUT if as_json else None], table.table, second, model=model)
     from tamiz import compare_tables as run
 
     started = perf_counter()
-    messenger: Messenger = context.obj
     with messenger.capture_messages():
         columns = list(chosen) or (None if model is None else _selected_columns(model))
         found = run(table.table, second, table.target, columns=columns, random_state=seed, n_jobs=jobs, **table.reading)

@@ -11,7 +11,8 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,6 +23,8 @@ from tamiz.storage.atomic_write import atomic_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tamiz.cli.terminal import Messenger
 
 # "-": standard input for a table, standard output for an output.
 STDOUT = Path("-")
@@ -96,11 +99,14 @@ _PART_ROWS = 2**20
 _FORMULA_PATTERN, _NUMBER_PATTERN = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
 
 
-def check_output_paths(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
+def check_output_paths(outputs: Sequence[Path | None], *tables: Path, model: Path | None = None) -> None:
     """Raise an error for outputs that cannot be written, or that would overwrite an input or each other."""
-    read = {"the table itself": table, "the model itself": model}
+    if list(outputs).count(STDOUT) > 1:
+        raise click.UsageError("Only one of --output and --json can go to standard output.")
     # os.path.realpath accepts circular links, for which Path.resolve raises RuntimeError.
-    used = {os.path.realpath(path): what for what, path in read.items() if path is not None}
+    used = {os.path.realpath(table): "the table itself" for table in tables}
+    if model is not None:
+        used[os.path.realpath(model)] = "the model itself"
     for output in outputs:
         if output is None or output == STDOUT:
             continue
@@ -128,22 +134,26 @@ def check_table_output(output: Path | None, description: str) -> None:
         return
     if output == STDOUT:
         raise click.UsageError(f"{description} are written to standard output by default; name a file with --output.")
-    ending = _suffix(output)
-    if ending not in _WRITERS and not isinstance(output, OutputFolder):
-        raise click.UsageError(
-            f"{output.name}: the extension of a table must be one of {', '.join(_WRITERS)}"
-            f"{suggestion(ending, _WRITERS)}."
-        )
+    if not isinstance(output, OutputFolder):
+        check_ending(output, "a table", _WRITERS)
 
 
-def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
+def check_ending(output: Path, what: str, endings: Collection[str]) -> None:
+    """Raise a usage error for a file name with another extension."""
+    if (ending := _suffix(output)) not in endings:
+        hint = suggestion(ending, endings)
+        raise click.UsageError(f"{output.name}: the extension of {what} must be one of {', '.join(endings)}{hint}.")
+
+
+def write_table(messenger: Messenger, table: pa.Table, output: Path, *, escape: bool = False) -> None:
     """Write a table atomically in the format of the file name's extension; `escape` applies `escape_formulas` to text formats."""
     if isinstance(output, OutputFolder):
         _write_folder(table, output)
-        return
-    writer = _WRITERS[_suffix(output)]
-    with atomic_path(output) as temporary:
-        writer(escape_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(temporary))
+    else:
+        ending = _suffix(output)
+        with atomic_path(output) as temporary:
+            _WRITERS[ending](escape_formulas(table) if escape and ending in _TEXT_WRITERS else table, str(temporary))
+    messenger.write_line(f"Written: {output}")
 
 
 def _write_folder(table: pa.Table, output: Path) -> None:
@@ -175,14 +185,6 @@ def escape_formulas(table: pa.Table) -> pa.Table:
 
 def _suffix(output: Path) -> str:
     return output.suffix.lstrip(".").lower()
-
-
-def _write_csv(table: pa.Table, path: str) -> None:
-    _write_text(table, path, ",")
-
-
-def _write_tsv(table: pa.Table, path: str) -> None:
-    _write_text(table, path, "\t")
 
 
 def _write_text(table: pa.Table, path: str, delimiter: str) -> None:
@@ -223,10 +225,11 @@ def _write_arrow(table: pa.Table, path: str) -> None:
     feather.write_feather(table, path)
 
 
+_TEXT_WRITERS = {
+    ending: partial(_write_text, delimiter=sign) for ending, sign in (("csv", ","), ("tsv", "\t"), ("txt", "\t"))
+}
 _WRITERS: dict[str, Callable[[pa.Table, str], None]] = {
-    "csv": _write_csv,
-    "tsv": _write_tsv,
-    "txt": _write_tsv,
+    **_TEXT_WRITERS,
     "parquet": _write_parquet,
     "arrow": _write_arrow,
     "feather": _write_arrow,

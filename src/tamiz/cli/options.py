@@ -5,14 +5,13 @@ The names of methods are read from the registries, which are text, so that no me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from tamiz.cli.command import argument, bundle, flag, option
 from tamiz.cli.files import STDOUT, TableFile
@@ -25,15 +24,6 @@ if TYPE_CHECKING:
     from tamiz.selection.selector import Selector
     from tamiz.table.base import Table
     from tamiz.table.schema import Kind, Schema, WeightKind
-
-
-def find_used_options(context: click.Context, names: Collection[str]) -> list[click.Parameter]:
-    """Return the options among these parameters that the command line or a configuration file sets."""
-    return [
-        param
-        for param in context.command.params
-        if param.name in names and context.get_parameter_source(param.name) is not ParameterSource.DEFAULT
-    ]
 
 
 @contextmanager
@@ -95,21 +85,17 @@ def _parse_memory(value: str) -> int:
         raise ValueError(f"{value!r} is not a size such as 800MB, 1GB or 1.5GiB.") from None
 
 
-def read_kinds(context: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, Kind] | None:
-    """Return `column=kind` pairs as a dictionary."""
-    if not pairs:
-        return None
+def _parse_kind(pair: str) -> tuple[str, Kind]:
     from tamiz.table.schema import KINDS
 
-    kinds: dict[str, Any] = {}
-    for pair in pairs:
-        # Split at the last equals sign: the name of a column can contain others.
-        column, _, kind = pair.rpartition("=")
-        if not column or kind not in KINDS:
-            message = f"{pair!r} is not of the form column=kind{suggestion(kind, KINDS)}; kinds: {', '.join(KINDS)}."
-            raise click.BadParameter(message, context, param)
-        kinds[column] = kind
-    return kinds
+    # Split at the last equals sign: the name of a column can contain others.
+    column, _, name = pair.rpartition("=")
+    kind = next((known for known in KINDS if known == name), None)
+    if not column or kind is None:
+        raise ValueError(
+            f"{pair!r} is not of the form column=kind{suggestion(name, KINDS)}; kinds: {', '.join(KINDS)}."
+        )
+    return column, kind
 
 
 @dataclass(frozen=True)
@@ -118,12 +104,12 @@ class TableOptions:
 
     table: Path = argument(TABLE)
     target: str | None = option("-t --target COLUMN", text="The column to predict.")
-    kinds: Mapping[str, Kind] | None = option(
+    kinds: tuple[tuple[str, Kind], ...] | None = option(
         "--kinds COLUMN=KIND",
-        text="Set the kind of a column instead of inferring it: numeric, categorical, boolean, date, text or id. "
+        Parsed(_parse_kind),
+        "Set the kind of a column instead of inferring it: numeric, categorical, boolean, date, text or id. "
         "Free text and ids are excluded. Repeatable.",
         multiple=True,
-        callback=read_kinds,
     )
     weight: str | None = option("--weight COLUMN", text="The column that contains the weight of each row.")
     weights: WeightKind | None = option(
@@ -157,7 +143,8 @@ class TableOptions:
     @property
     def reading(self) -> dict[str, Any]:
         """How the file is read: the arguments of `open_table` except the target, the groups and the times."""
-        return {name: getattr(self, name) for name in ("kinds", "weight", "weights", "header", "memory")}
+        own = {name: getattr(self, name) for name in ("weight", "weights", "header", "memory")}
+        return {"kinds": dict(self.kinds or ()) or None, **own}
 
     @property
     def roles(self) -> list[str]:
@@ -181,7 +168,7 @@ class TableOptions:
         from tamiz.table.factory import open_without_target
         from tamiz.table.views import select_columns
 
-        self.print_read_plan(messenger, with_target=False)
+        replace(self, target=None).print_read_plan(messenger)
         target = self.target
         opened = open_without_target(self.table, () if target is None else (target,), **self.reading)
         names = opened.schema.names
@@ -195,22 +182,29 @@ class TableOptions:
         self,
         messenger: Messenger,
         choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
-        *,
-        with_target: bool = True,
     ) -> None:
         """Print the read plan of a file that does not fit in memory."""
         from tamiz.table.encoded_table import OpenOptions
         from tamiz.table.preview import make_read_plan
 
-        target = self.target if with_target else None
-        roles = OpenOptions(target, self.weight, self.kinds, self.group, self.time, header=self.header)
+        kinds = self.reading["kinds"]
+        roles = OpenOptions(self.target, self.weight, kinds, self.group, self.time, header=self.header)
         plan = make_read_plan(self.table, roles, self.memory, choose_passes)
         if plan is not None:
             messenger.write_line(str(plan))
 
 
-# For commands whose tables have no groups or times.
+# For commands whose tables have no groups or times, and those that map the rows.
 NO_FOLDS = {"group": None, "time": None}
+MAPPED_TABLE = bundle(
+    TableOptions,
+    target=option(
+        "-t --target COLUMN",
+        text="A column that is excluded from the maps. A graph that connects rows by class uses its classes, and a picture is "
+        "coloured by them.",
+    ),
+    **NO_FOLDS,
+)
 
 MISSING = option(
     "--missing",

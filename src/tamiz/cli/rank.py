@@ -18,7 +18,6 @@ from tamiz.cli.options import (
     MethodName,
     TableOptions,
     Workers,
-    find_used_options,
     require_relevance_target,
 )
 from tamiz.cli.terminal import Messenger, show_frame, show_json
@@ -39,7 +38,7 @@ _CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni
 
 @command("Rank the columns of a table one by one.")
 def rank(
-    context: click.Context,
+    messenger: Messenger,
     *,
     table: TableOptions = bundle(
         TableOptions,
@@ -65,12 +64,11 @@ def rank(
         "Print the columns whose adjusted p-value is at most RATE, such as 0.05. The relevance must have p-values; the default "
         "is independence-test.",
     ),
-    correction: str = option(
+    correction: str | None = option(
         "--correction",
         click.Choice(_CORRECTIONS),
         "The adjustment of p-values for the number of columns: the first two control the false discovery rate, the others the "
-        "probability of any false discovery.",
-        default="benjamini-hochberg",
+        "probability of any false discovery.  [default: benjamini-hochberg]",
     ),
     n_bootstrap: int | None = option(
         "--stability N",
@@ -100,8 +98,7 @@ def rank(
         raise click.UsageError("--model needs the number of columns to keep, set with --top, or --fdr.")
     check_output_paths([model], table.table)
     builder = graph.make(table.target)
-    _check_relevance(context, relevance, on_graph=builder is not None, fdr=fdr)
-    messenger: Messenger = context.obj
+    _check_relevance(relevance, fdr, correction, on_graph=builder is not None)
     from tamiz import rank as rank_columns
     from tamiz import save
     from tamiz.criteria.base import StatisticRelevance, columns_per_pass
@@ -121,7 +118,7 @@ def rank(
             relevance=name,
             n_features=n_features,
             fdr=fdr,
-            correction=cast("Correction", correction.replace("-", "_")),
+            correction=cast("Correction", (correction or _CORRECTIONS[0]).replace("-", "_")),
             graph=builder,
             missing=missing,
             n_bootstrap=n_bootstrap,
@@ -141,10 +138,10 @@ def rank(
     show_frame(kept)
 
 
-def _check_relevance(context: click.Context, requested: Entry | None, *, on_graph: bool, fdr: float | None) -> None:
+def _check_relevance(requested: Entry | None, fdr: float | None, correction: str | None, *, on_graph: bool) -> None:
     """Raise a usage error for options that the requested relevance, or the default one, cannot use."""
     used = requested
-    if fdr is not None or find_used_options(context, ("correction",)):
+    if fdr is not None or correction is not None:
         from tamiz.method_lookup import relevances_with_p_values
 
         option, tested = "--correction" if fdr is None else "--fdr", relevances_with_p_values()

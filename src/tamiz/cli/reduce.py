@@ -12,7 +12,7 @@ from tamiz.cli.command import bundle, command, option
 from tamiz.cli.files import check_output_paths, check_table_output
 from tamiz.cli.graph_options import GraphOptions, check_uses_graph
 from tamiz.cli.map_options import MAP_NAME, MAP_ROWS, find_map, map_methods
-from tamiz.cli.options import COUNT, JSON, MODEL, NO_FOLDS, SEED, MethodName, TableOptions, Workers, usage_errors
+from tamiz.cli.options import COUNT, JSON, MAPPED_TABLE, MODEL, SEED, MethodName, TableOptions, Workers, usage_errors
 from tamiz.cli.row_output import ESCAPE, KEEP, ROWS, add_coordinates, check_kept_columns, original_columns, write_rows
 from tamiz.cli.terminal import Messenger, show_json
 from tamiz.neighbors.metric_registry import registry as metrics
@@ -34,16 +34,9 @@ _MAX_AXES_SHOWN = 5
 
 @command("Map the rows of a table to few coordinates.")
 def reduce(
-    context: click.Context,
+    messenger: Messenger,
     *,
-    table: TableOptions = bundle(
-        TableOptions,
-        target=option(
-            "-t --target COLUMN",
-            text="A column that is excluded from the map. A graph that connects rows by class uses its classes.",
-        ),
-        **NO_FOLDS,
-    ),
+    table: TableOptions = MAPPED_TABLE,
     method: str = option(
         "--method NAME[:VARIANT]",
         MAP_NAME,
@@ -108,7 +101,6 @@ def reduce(
     from tamiz.runtime.user_warnings import capture_warnings, collect_warnings, warn_user
     from tamiz.table.distance_table import distance_matrix_warnings, read_distance_table
 
-    messenger: Messenger = context.obj
     with workers.session(messenger), collect_warnings() as messages:
         # Warnings about features do not apply to a matrix of distances.
         with capture_warnings() if metric == _PRECOMPUTED else nullcontext():

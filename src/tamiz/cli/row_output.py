@@ -75,7 +75,6 @@ def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[
 def write_rows(messenger: Messenger, table: pa.Table, output: Path | None, *, to_stdout: bool, escape: bool) -> None:
     """Write a table to `output`, or without one to standard output where `to_stdout` is True."""
     if output is not None:
-        write_table(table, output, escape=escape)
-        messenger.write_line(f"Written: {output}")
+        write_table(messenger, table, output, escape=escape)
     elif to_stdout:
         show_rows(prepare_for_text(escape_formulas(table) if escape else table))

@@ -31,7 +31,6 @@ from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 if TYPE_CHECKING:
     from tamiz.assessment import SelectionReport
     from tamiz.criteria.entropy_relevance import MissingRule
-    from tamiz.table.schema import Kind
 
 # A longer run of a selection with error control, and a longer assessment, are announced.
 _LONG_SECONDS = 60.0
@@ -39,7 +38,7 @@ _LONG_SECONDS = 60.0
 
 @command("Select columns: the best subset, or by another method.")
 def select(
-    context: click.Context,
+    messenger: Messenger,
     *,
     table: TableOptions = bundle(TableOptions),
     missing: MissingRule = MISSING,
@@ -79,7 +78,7 @@ def select(
     search; the other methods have no result before they end.
     """
     check_table_output(output, "The selected columns")
-    method.check(context, search, table.target, missing)
+    method.check(search, table.target, missing)
     assessment.check(table.target, by_default=False)
     search.check_scoring(assess=bool(assessment.assess))
     check_output_paths([output, model, search.journal], table.table)
@@ -89,7 +88,6 @@ def select(
     from tamiz.graphs.row_graph import with_default_graph
     from tamiz.table import split_dates
 
-    messenger: Messenger = context.obj
     report = None
     with workers.session(messenger):
         opened = split_dates(table.open(messenger))
@@ -121,8 +119,7 @@ def select(
     if output is not None and not (selected or table.roles):
         messenger.write_note(f"No column is selected and the table has no target, so {output} is not written.")
     elif output is not None:
-        _write_selected_columns(table, selected, output, escape=escape)
-        messenger.write_line(f"Written: {output}")
+        _write_selected_columns(messenger, table, selected, output, escape=escape)
     if model is not None:
         messenger.write_line(f"Written: {save(selector, model)}")
     if as_json:
@@ -133,7 +130,7 @@ def select(
     for line in [*selector.describe(), *(() if report is None else repr(report).splitlines())]:
         messenger.write_line(line)
     if interrupted or (assessment.assess and report is None):
-        context.exit(INTERRUPTED)
+        click.get_current_context().exit(INTERRUPTED)
 
 
 def _fit_selector(messenger: Messenger, selector: Any, table: Any, *, announce: bool) -> bool:
@@ -178,18 +175,20 @@ def _assess_selector(
         return None
 
 
-def _write_selected_columns(table: TableOptions, selected: list[str], output: Path, *, escape: bool) -> None:
+def _write_selected_columns(
+    messenger: Messenger, table: TableOptions, selected: list[str], output: Path, *, escape: bool
+) -> None:
     """Write columns of the original table, with the rows where the target is missing."""
     from tamiz.runtime.user_warnings import capture_warnings
     from tamiz.table import split_dates
     from tamiz.table.factory import open_without_target
 
-    kinds = table.kinds or {}
-    dates: dict[str, Kind] = {name: kind for name, kind in kinds.items() if kind == "date"}
+    kinds = dict(table.kinds or ())
+    dates = {name: kind for name, kind in kinds.items() if kind == "date"}
     with capture_warnings():
         # The same warnings were printed when the table was read for the search.
         known = [*table.roles, *kinds]
         opened = split_dates(open_without_target(table.table, known, kinds=dates or None, header=table.header))
     wanted = {*selected, *table.roles}
     positions = [j for j, name in enumerate(opened.schema.names) if name in wanted]
-    write_table(opened.frame(positions), output, escape=escape)
+    write_table(messenger, opened.frame(positions), output, escape=escape)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from tamiz import registry as selectors
 from tamiz.cli.command import option
-from tamiz.cli.options import COUNT, MethodName, find_used_options, require_relevance_target, require_target
+from tamiz.cli.options import COUNT, MethodName, require_relevance_target, require_target
 from tamiz.cli.search_options import SubsetSearch
 from tamiz.criteria import registry as criteria
 from tamiz.error_control import registry as error_control
@@ -125,11 +126,16 @@ class MethodOptions:
         """The number of columns from which on the plan is made before the run; that of a search is only printed on request."""
         return math.inf if self.method == "search" else SELECTORS[self.method].min_planned_columns
 
-    def check(self, context: click.Context, search: SubsetSearch, target: str | None, missing: MissingRule) -> None:
+    def check(self, search: SubsetSearch, target: str | None, missing: MissingRule) -> None:
         """Raise a usage error for options that cannot be used, before the table is read."""
         accepted = _OPTIONS[self.method] | {"scoring"}
-        for param in find_used_options(context, frozenset().union(*_OPTIONS.values()) - accepted):
+        others = frozenset().union(*_OPTIONS.values()) - accepted
+        context = click.get_current_context()
+        for param in context.command.params:
             owners = [name for name, options in _OPTIONS.items() if param.name in options]
+            is_default = context.get_parameter_source(str(param.name)) is ParameterSource.DEFAULT
+            if param.name not in others or is_default:
+                continue
             raise click.UsageError(
                 f"{max(param.opts, key=len)} does not apply to --method {self.method}: leave it out, or use --method "
                 f"{' or '.join(owners)}."

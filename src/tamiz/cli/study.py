@@ -62,16 +62,14 @@ class _Outputs:
     def choose_report(self, table: Path, journal: Path | None = None) -> Path:
         """Return the path of the report; raise an error for outputs that cannot be written."""
         output = self.output or _default_report_path(table)
-        if output == self.json_output == STDOUT:
-            raise click.UsageError("Only one of --output and --json can go to standard output.")
         check_output_paths([output, self.json_output, journal], table)
         return output
 
-    def write(self, context: click.Context, result: Result, output: Path) -> None:
+    def write(self, messenger: Messenger, result: Result, output: Path) -> None:
         """Write the report and the JSON, print the verdict or all notes, and exit with status 130 after an interruption."""
         from tamiz.report.summary import verdict_lines
 
-        messenger: Messenger = context.obj
+        context = click.get_current_context()
         reproduction = replace(result.record.reproduction, command=repeat_command(context))
         result.record = replace(result.record, reproduction=reproduction)
         if self.json_output == STDOUT:
@@ -101,7 +99,7 @@ class _Outputs:
 
 @command("Study a table and write a report of it.", config=CONFIG)
 def study(
-    context: click.Context,
+    messenger: Messenger,
     *,
     table: TableOptions = bundle(TableOptions),
     missing: MissingRule = MISSING,
@@ -168,7 +166,6 @@ def study(
     builder = graph.make(table.target)
     from tamiz import study as run
 
-    messenger: Messenger = context.obj
     with workers.session(messenger, notes=outputs.verbose or dry_run):
         if dry_run:
             plan = {**arguments, "sample_graph": builder is None}
@@ -193,12 +190,12 @@ def study(
             n_jobs=workers.jobs,
             **arguments,
         )
-    outputs.write(context, result, output)
+    outputs.write(messenger, result, output)
 
 
 @command("Study an included table of penguins.")
 def demo(
-    context: click.Context,
+    messenger: Messenger,
     *,
     outputs: _Outputs = bundle(_Outputs),
     seed: int = SEED,
@@ -214,14 +211,13 @@ def demo(
         output = outputs.choose_report(table)
         from tamiz import study as run
 
-        messenger: Messenger = context.obj
         with messenger.capture_messages(notes=outputs.verbose):
             result = run(table, "species", random_state=seed, n_jobs=jobs)
-    outputs.write(context, result, output)
+    outputs.write(messenger, result, output)
 
 
 @command("Render the report of a saved result.")
-def report(_: click.Context, *, result: Path = argument(FILE), output: Path | None = _OUTPUT) -> None:
+def report(_: Messenger, *, result: Path = argument(FILE), output: Path | None = _OUTPUT) -> None:
     """\b
     tamiz study data.csv --target class --json result.json
     tamiz report result.json -o report.html
