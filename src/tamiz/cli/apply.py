@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tamiz.cli.command import argument, bundle, command, flag
 from tamiz.cli.files import check_output_paths, check_table_output
-from tamiz.cli.options import FILE, JOBS, JSON, NO_FOLDS, TableOptions, read_model
-from tamiz.cli.row_output import ESCAPE, KEEP, ROWS, add_coordinates, check_kept_columns, original_columns, write_rows
-from tamiz.cli.terminal import Messenger, show_json
+from tamiz.cli.options import FILE, JOBS, NO_FOLDS, TableOptions, read_model
+from tamiz.cli.row_output import RowOutput, add_coordinates, check_kept_columns, original_columns
+from tamiz.cli.terminal import Messenger
 from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -32,14 +32,11 @@ def apply(
     *,
     model: Path = argument(FILE),
     table: TableOptions = bundle(TableOptions, target=None, kinds=None, weight=None, weights=None, **NO_FOLDS),
-    kept: tuple[str, ...] = KEEP,
+    rows: RowOutput = bundle(RowOutput),
     fill_missing: bool = flag(
         "--fill-missing",
         "Treat a required column that the table lacks as missing in every row. Without this option it is an error.",
     ),
-    output: Path | None = ROWS,
-    escape: bool = ESCAPE,
-    as_json: bool = JSON,
     jobs: int | None = JOBS,
 ) -> None:
     """\b
@@ -56,8 +53,8 @@ def apply(
     model was fitted on. A map treats an unknown level as a missing value; a selection writes it unchanged. A row that is
     equal to a row of the fitted table gets the same coordinates.
     """
-    check_table_output(output, "The rows")
-    check_output_paths([output], table.table, model=model)
+    check_table_output(rows.output, "The rows")
+    check_output_paths([rows.output], table.table, model=model)
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
     from tamiz.reduction.table_embedding import transform_rows
@@ -85,25 +82,23 @@ def apply(
         table.print_read_plan(messenger)
         reader = SchemaReader(needed, fill_missing, unknown_level_text, _COLUMN_HINT)
         opened = open_with_reader(table.table, reader, memory=table.memory, header=table.header)
-        warn_user(_column_notes(opened.column_names, schema, needed, [*roles, *kept]))
-        check_kept_columns(opened, kept, names if is_map else ())
+        warn_user(_column_notes(opened.column_names, schema, needed, [*roles, *rows.kept]))
+        check_kept_columns(opened, rows.kept, names if is_map else ())
         if is_map:
             try:
                 embedding = transform_rows(fitted, opened)
             except (ValueError, TypeError) as error:
                 raise DataError(f"{model} cannot map the rows: {error}") from error
-            rows = add_coordinates(original_columns(opened, kept), names, embedding)
+            written = add_coordinates(original_columns(opened, rows.kept), names, embedding)
         else:
-            rows = _selected_rows(opened, schema, names, [*roles, *kept])
-        if not rows.num_columns:
+            written = _selected_rows(opened, schema, names, [*roles, *rows.kept])
+        if not written.num_columns:
             raise DataError(
                 f"{model} selects no column, and {table.table.name} contains neither its target nor a column named by --keep."
             )
-    write_rows(messenger, rows, output, to_stdout=not as_json, escape=escape)
-    if as_json:
-        found = {"map": type(fitted).__name__, "coordinates": names} if is_map else {"columns": names}
-        summary = {"model": model.name, "table": table.table.name, "rows": opened.schema.n_rows, **found}
-        show_json({**summary, "warnings": [one.to_dict() for one in messages]})
+    found = {"map": type(fitted).__name__, "coordinates": names} if is_map else {"columns": names}
+    summary = {"model": model.name, "table": table.table.name, "rows": opened.schema.n_rows, **found}
+    rows.write(messenger, written, {**summary, "warnings": [one.to_dict() for one in messages]})
 
 
 def _exclude_others(schema: Schema, selected: Sequence[str]) -> Schema:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import click
 
 from tamiz.cli.command import argument, bundle, flag, option
 from tamiz.cli.files import STDOUT, TableFile
+from tamiz.criteria import registry as criteria
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, suggestion
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from tamiz.selection.selector import Selector
     from tamiz.table.base import Table
     from tamiz.table.schema import Kind, Schema, WeightKind
+
+    # Returns the columns of each pass over the rows of a table with this schema.
+    ChoosePasses = Callable[[Schema], Sequence[Sequence[int]] | None]
 
 
 @contextmanager
@@ -76,13 +81,7 @@ class MethodName(Parsed):
 FILE = click.Path(readable=False, path_type=Path)
 COUNT = click.IntRange(min=1)
 TABLE = TableFile()
-
-
-def _parse_memory(value: str) -> int:
-    try:
-        return parse_size("memory", value)
-    except ValueError:
-        raise ValueError(f"{value!r} is not a size such as 800MB, 1GB or 1.5GiB.") from None
+RELEVANCE = MethodName(criteria, "relevance")
 
 
 def _parse_kind(pair: str) -> tuple[str, Kind]:
@@ -125,7 +124,7 @@ class TableOptions:
     )
     memory: int | None = option(
         "--memory SIZE",
-        Parsed(_parse_memory),
+        Parsed(partial(parse_size, "memory")),
         "Memory limit of the process, such as 800MB or 1.5GiB; tables that do not fit are kept on disk.  [default: the "
         "memory of the machine]",
     )
@@ -151,11 +150,7 @@ class TableOptions:
         """The columns that are no features."""
         return [name for name in (self.target, self.weight, self.group, self.time) if name is not None]
 
-    def open(
-        self,
-        messenger: Messenger,
-        choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
-    ) -> Table:
+    def open(self, messenger: Messenger, choose_passes: ChoosePasses | None = None) -> Table:
         """Print the read plan of a file that does not fit in memory, and open the table."""
         from tamiz import open_table
 
@@ -178,11 +173,7 @@ class TableOptions:
             raise DataError(f"There is no column {target!r} for the target{suggestion(target, names)}.")
         return select_columns(opened, [j for j, name in enumerate(names) if name != target], "it is the target")
 
-    def print_read_plan(
-        self,
-        messenger: Messenger,
-        choose_passes: Callable[[Schema], Sequence[Sequence[int]] | None] | None = None,
-    ) -> None:
+    def print_read_plan(self, messenger: Messenger, choose_passes: ChoosePasses | None = None) -> None:
         """Print the read plan of a file that does not fit in memory."""
         from tamiz.table.encoded_table import OpenOptions
         from tamiz.table.preview import make_read_plan

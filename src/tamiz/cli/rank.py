@@ -15,7 +15,7 @@ from tamiz.cli.options import (
     JSON,
     MISSING,
     MODEL,
-    MethodName,
+    RELEVANCE,
     TableOptions,
     Workers,
     require_relevance_target,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tamiz.statistics.multiple_testing import Correction
     from tamiz.table.schema import Schema
 
-_relevances = MethodName(criteria, "relevance")
 # Those of `adjust_p_values`, whose module would import numpy.
 _CORRECTIONS = ("benjamini-hochberg", "benjamini-yekutieli", "holm", "bonferroni")
 
@@ -52,8 +51,8 @@ def rank(
     missing: MissingRule = MISSING,
     relevance: Entry | None = option(
         "-r --relevance NAME",
-        _relevances,
-        f"The score: {_relevances.names}.  [default: the first that applies to the table]",
+        RELEVANCE,
+        f"The score: {RELEVANCE.names}.  [default: the first that applies to the table]",
     ),
     n_features: int | None = option(
         "-k --top --n-features K", COUNT, "Print the best K columns only, or all if there are fewer."

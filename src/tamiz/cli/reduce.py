@@ -12,9 +12,9 @@ from tamiz.cli.command import bundle, command, option
 from tamiz.cli.files import check_output_paths, check_table_output
 from tamiz.cli.graph_options import GraphOptions, check_uses_graph
 from tamiz.cli.map_options import MAP_NAME, MAP_ROWS, find_map, map_methods
-from tamiz.cli.options import COUNT, JSON, MAPPED_TABLE, MODEL, SEED, MethodName, TableOptions, Workers, usage_errors
-from tamiz.cli.row_output import ESCAPE, KEEP, ROWS, add_coordinates, check_kept_columns, original_columns, write_rows
-from tamiz.cli.terminal import Messenger, show_json
+from tamiz.cli.options import COUNT, MAPPED_TABLE, MODEL, SEED, MethodName, TableOptions, Workers, usage_errors
+from tamiz.cli.row_output import RowOutput, add_coordinates, check_kept_columns, original_columns
+from tamiz.cli.terminal import Messenger
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.runtime.registry import Entry
 
@@ -66,11 +66,8 @@ def reduce(
         "(factor analysis of mixed data).",
     ),
     map_rows: int | None = MAP_ROWS,
-    kept: tuple[str, ...] = KEEP,
-    output: Path | None = ROWS,
-    escape: bool = ESCAPE,
+    rows: RowOutput = bundle(RowOutput),
     model: Path | None = MODEL,
-    as_json: bool = JSON,
     seed: int = SEED,
     workers: Workers = bundle(Workers),
 ) -> None:
@@ -86,8 +83,8 @@ def reduce(
     out-of-sample extension. In a pipe the output is tab separated, with all digits. --json prints a summary of the map
     instead of the coordinates.
     """
-    check_table_output(output, "The coordinates")
-    check_output_paths([output, model], table.table)
+    check_table_output(rows.output, "The coordinates")
+    check_output_paths([rows.output, model], table.table)
     metric = None if dissimilarity is None else dissimilarity.name
     named = find_map(method, "--method")
     _check_settings(named, {"dissimilarity": metric, "missing": missing, "categories": categories})
@@ -115,14 +112,14 @@ def reduce(
         reducer.set_params(n_components=n_components)
         if metric == _PRECOMPUTED:
             warn_user(opened.schema.notes)
-            check_kept_columns(opened, kept, ())
-            distances = read_distance_table(opened, {*kept, *filter(None, [table.target])})
+            check_kept_columns(opened, rows.kept, ())
+            distances = read_distance_table(opened, {*rows.kept, *filter(None, [table.target])})
             mapped = embed_distances(reducer, opened, distances.matrix, map_rows, seed)
             # The column of row names first.
-            kept = (*filter(None, [distances.label_column]), *kept)
+            kept = [*filter(None, [distances.label_column]), *rows.kept]
         else:
             warn_user([*opened.schema.dropped_row_notes, *opened.schema.notes, *distance_matrix_warnings(opened)])
-            mapped = embed_table(reducer, opened, builder, map_rows, seed)
+            mapped, kept = embed_table(reducer, opened, builder, map_rows, seed), list(rows.kept)
         names = mapped.reducer.get_feature_names_out().tolist()
         check_kept_columns(opened, kept, names)
         shown = add_coordinates(original_columns(opened, kept), names, mapped.embedding)
@@ -130,29 +127,26 @@ def reduce(
     notes = [*facts.notes, *mapped.sampling_notes()]
     if model is not None:
         messenger.write_line(f"Written: {save(mapped.reducer, model)}")
-    write_rows(messenger, shown, output, to_stdout=not as_json, escape=escape)
-    if as_json:
-        spectrum = facts.spectrum
-        show_json(
-            {
-                "table": table.table.name,
-                "target": table.target,
-                "method": {"name": named.name, "label": named.label},
-                "rows": len(mapped.embedding),
-                "fitted_rows": mapped.n_fitted,
-                "coordinates": names,
-                "axes": facts.axes,
-                "spectrum": {
-                    "label": spectrum.label,
-                    "values": spectrum.values,
-                    "cumulative": spectrum.cumulative,
-                    "by_chance": spectrum.reference,
-                },
-                "stress": facts.stress,
-                "warnings": [one.to_dict() for one in messages],
-                "notes": notes,
-            }
-        )
+    spectrum = facts.spectrum
+    summary = {
+        "table": table.table.name,
+        "target": table.target,
+        "method": {"name": named.name, "label": named.label},
+        "rows": len(mapped.embedding),
+        "fitted_rows": mapped.n_fitted,
+        "coordinates": names,
+        "axes": facts.axes,
+        "spectrum": {
+            "label": spectrum.label,
+            "values": spectrum.values,
+            "cumulative": spectrum.cumulative,
+            "by_chance": spectrum.reference,
+        },
+        "stress": facts.stress,
+        "warnings": [one.to_dict() for one in messages],
+        "notes": notes,
+    }
+    rows.write(messenger, shown, summary)
     for sentence in [_headline(named, facts), *notes]:
         messenger.write_line(sentence)
 

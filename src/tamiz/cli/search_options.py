@@ -40,19 +40,14 @@ _OPTION_NAMES = {"excluded": "exclude", "column_groups": "column-group"}
 
 def _parse_size(value: str) -> float | tuple[float, ...]:
     """Return a number of columns, "3", a share of them, "0.5", or the ends of a range, "3-8"."""
-    sizes = [int(part) if part.isdecimal() else _parse_share(part) for part in value.split("-")]
-    if len(sizes) > 2 or not all(sizes) or sizes != sorted(sizes):
+    try:
+        sizes = [int(part) if part.isdecimal() else float(part) for part in value.split("-")]
+    except ValueError:
+        sizes = []
+    are_sizes = all(size > 0 and (isinstance(size, int) or size <= 1) for size in sizes)
+    if len(sizes) not in (1, 2) or not are_sizes or sizes != sorted(sizes):
         raise ValueError(f"{value!r} is not a number of columns such as 3, a share such as 0.5 or a range such as 3-8.")
     return sizes[0] if len(sizes) == 1 else tuple(sizes)
-
-
-def _parse_share(text: str) -> float:
-    """Return a share above 0 and up to 1, 0 for any other text."""
-    try:
-        share = float(text)
-    except ValueError:
-        return 0.0
-    return share if 0 < share <= 1 else 0.0
 
 
 def _parse_group(value: str) -> list[str]:

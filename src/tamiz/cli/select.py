@@ -96,9 +96,9 @@ def select(
             if isinstance(part, Relevance):
                 part, opened = with_default_graph(part, opened)
                 selector.set_params(**{name: part})
+        for note in column_notes(opened):
+            messenger.write_note(note)
         if dry_run:
-            for note in column_notes(opened):
-                messenger.write_note(note)
             plan = selector.plan(opened)
             show_json(asdict(plan)) if as_json else show_text(str(plan))
             return
@@ -108,8 +108,6 @@ def select(
         if assessment.assess and not interrupted:
             seconds = clock.perf_counter() - started
             report = _assess_selector(messenger, selector, opened, search.scoring, seed, assessment, seconds)
-    for note in column_notes(opened):
-        messenger.write_note(note)
     selected = [opened.schema.names[j] for j in selector.get_support(indices=True).tolist()]
     if interrupted:
         n = selector.n_evaluations_

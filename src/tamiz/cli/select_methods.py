@@ -11,9 +11,8 @@ from click.core import ParameterSource
 
 from tamiz import registry as selectors
 from tamiz.cli.command import option
-from tamiz.cli.options import COUNT, MethodName, require_relevance_target, require_target
+from tamiz.cli.options import COUNT, RELEVANCE, require_relevance_target, require_target
 from tamiz.cli.search_options import SubsetSearch
-from tamiz.criteria import registry as criteria
 from tamiz.error_control import registry as error_control
 from tamiz.runtime.registry import Entry, command_name
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.table.schema import Schema
 
-_relevances = MethodName(criteria, "relevance")
 # Those of `RedundancyFilter`, whose module would import numpy.
 MEASURES = ("kinds", "pearson", "linear", "symmetric-uncertainty")
 # Fewer columns than twice those on which a selection is timed are selected as fast as they are timed.
@@ -86,8 +84,8 @@ class MethodOptions:
     )
     relevance: Entry | None = option(
         "-r --relevance NAME",
-        _relevances,
-        f"How columns are scored by the methods {', '.join(SELECTORS)}: {_relevances.names}.  [default: for boruta "
+        RELEVANCE,
+        f"How columns are scored by the methods {', '.join(SELECTORS)}: {RELEVANCE.names}.  [default: for boruta "
         "tree-importance, for knockoffs a lasso, for stability the first that applies to the table; for redundancy "
         "symmetric-uncertainty where there is a target]",
     )

@@ -19,9 +19,9 @@ from tamiz.cli.options import (
     FILE,
     JOBS,
     MISSING,
+    RELEVANCE,
     SEED,
     Assessment,
-    MethodName,
     TableOptions,
     Workers,
     assessment_options,
@@ -29,7 +29,6 @@ from tamiz.cli.options import (
 )
 from tamiz.cli.search_options import SubsetSearch, search_options
 from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
-from tamiz.criteria import registry as criteria
 from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.registry import Entry
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 # The title of a report ends with this text, within this number of bytes of the page.
 _TITLE_END, _TITLE_BYTES = " · tamiz</title>".encode(), 4096
-_relevances = MethodName(criteria, "relevance")
 _OUTPUT = option(
     "-o --output FILE",
     FILE,
@@ -105,8 +103,8 @@ def study(
     missing: MissingRule = MISSING,
     relevances: tuple[Entry, ...] = option(
         "-r --relevance NAME",
-        _relevances,
-        f"A score to rank the columns by: {_relevances.names}. Repeatable.  [default: all that apply to the table and are cheap]",
+        RELEVANCE,
+        f"A score to rank the columns by: {RELEVANCE.names}. Repeatable.  [default: all that apply to the table and are cheap]",
         multiple=True,
     ),
     search: SubsetSearch = search_options(

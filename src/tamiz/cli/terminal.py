@@ -55,17 +55,14 @@ class Messenger:
 
     def write_verdict(self, lines: Sequence[str]) -> None:
         """Write lines, on a terminal wrapped at its width, with the columns that are kept and the warnings in colour."""
-        if not sys.stderr.isatty():
+        if self._quiet or not sys.stderr.isatty():
             for line in lines:
                 self.write_line(line)
             return
         width = shutil.get_terminal_size().columns
         for line in lines:
-            indent = " " * (len(line) - len(line.lstrip()) + 2)
-            parts = textwrap.wrap(
-                escape_nonprintable(line), width, subsequent_indent=indent, drop_whitespace=False
-            ) or [""]
-            for part in () if self._quiet else parts:
+            indent, shown = " " * (len(line) - len(line.lstrip()) + 2), escape_nonprintable(line)
+            for part in textwrap.wrap(shown, width, subsequent_indent=indent, drop_whitespace=False) or [""]:
                 sys.stderr.write(f"{_color_line(part, line)}\n")
 
     def write_note(self, sentence: str) -> None:
