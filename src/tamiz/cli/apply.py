@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tamiz.cli.command import argument, bundle, command, flag
 from tamiz.cli.files import check_output_paths, check_table_output
-from tamiz.cli.options import FILE, JOBS, NO_FOLDS, TableOptions, read_model
+from tamiz.cli.options import FILE, NO_FOLDS, THREADS, TableOptions, Workers, read_model
 from tamiz.cli.row_output import RowOutput, add_coordinates, check_kept_columns, original_columns
 from tamiz.cli.terminal import Messenger
 from tamiz.runtime.verdicts import Verdict
@@ -37,7 +37,7 @@ def apply(
         "--fill-missing",
         "Treat a required column that the table lacks as missing in every row. Without this option it is an error.",
     ),
-    jobs: int | None = JOBS,
+    workers: Workers = THREADS,
 ) -> None:
     """\b
     tamiz select data.csv --target class --model columns.tamiz
@@ -58,12 +58,11 @@ def apply(
     from tamiz.exceptions import DataError
     from tamiz.reduction.base import Reducer
     from tamiz.reduction.table_embedding import transform_rows
-    from tamiz.runtime import parallel
     from tamiz.runtime.user_warnings import collect_warnings, warn_user
     from tamiz.table.factory import open_with_reader
     from tamiz.table.schema_reader import SchemaReader
 
-    with messenger.capture_messages(), parallel.thread_session(jobs), collect_warnings() as messages:
+    with workers.session(messenger), collect_warnings() as messages:
         fitted = read_model(model)
         schema, is_map = fitted.schema_, isinstance(fitted, Reducer)
         if schema is None:

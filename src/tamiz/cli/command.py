@@ -102,28 +102,36 @@ def bundle(kind: type[Any], **replaced: Any) -> Any:
     return _Bundle(kind, {field.name: replaced.get(field.name, field.default) for field in fields(kind)})
 
 
+def _show_short_help(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    del param
+    if not asked or ctx.resilient_parsing:
+        return
+    ctx.meta[_SHORT_HELP] = True
+    click.echo(ctx.get_help(), color=ctx.color)
+    ctx.exit()
+
+
+# The options of every command.
+_COMMON = {
+    "quiet": flag("-q --quiet", "Print no notes, warnings, summary or progress; errors are still printed."),
+    "mute": option(
+        "--mute CODE",
+        text="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
+        multiple=True,
+    ),
+    "debug": flag("--debug", "Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
+    "short_help": flag(
+        "-h",
+        "Show the main options; --help shows all.",
+        is_eager=True,
+        expose_value=False,
+        callback=_show_short_help,
+    ),
+}
+
+
 class DataCommand(click.Command):
     """A command whose object is a `Messenger`."""
-
-    def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
-        common = {
-            "quiet": flag("-q --quiet", "Print no notes, warnings, summary or progress; errors are still printed."),
-            "mute": option(
-                "--mute CODE",
-                text="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
-                multiple=True,
-            ),
-            "debug": flag("--debug", "Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
-            "short_help": flag(
-                "-h",
-                "Show the main options; --help shows all.",
-                is_eager=True,
-                expose_value=False,
-                callback=_show_short_help,
-            ),
-        }
-        common_params = [make(name) for name, make in common.items()]
-        super().__init__(name, params=[*(params or ()), *common_params], **attributes)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words of the command line for `repeat_command`."""
@@ -183,7 +191,7 @@ def command(short_help: str, name: str | None = None, **silent: Any) -> Callable
 
         return DataCommand(
             name or function.__name__,
-            params=[make(one) for one, make in {**options, **silent}.items() if make is not None],
+            params=[make(one) for one, make in {**options, **silent, **_COMMON}.items() if make is not None],
             callback=click.pass_obj(run),
             help=inspect.getdoc(function),
             short_help=short_help,
@@ -230,19 +238,8 @@ def _first_words(text: str) -> str:
     return re.split(r"[.:;] |  \[", text, maxsplit=1)[0].rstrip(".") + "."
 
 
-def _show_short_help(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    del param
-    if not asked or ctx.resilient_parsing:
-        return
-    ctx.meta[_SHORT_HELP] = True
-    click.echo(ctx.get_help(), color=ctx.color)
-    ctx.exit()
-
-
 class CommandGroup(click.Group):
     """The group of all commands."""
-
-    command_class = DataCommand
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

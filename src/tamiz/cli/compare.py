@@ -10,7 +10,7 @@ from tamiz.cli.command import bundle, command, option
 from tamiz.cli.files import STDOUT, check_ending, check_output_paths, check_table_output, write_table
 from tamiz.cli.graph_options import GraphOptions
 from tamiz.cli.map_options import MAP_NAME, dissimilarity_option, find_maps, map_methods
-from tamiz.cli.options import COUNT, FILE, JOBS, JSON, MAPPED_TABLE, SEED, TableOptions
+from tamiz.cli.options import COUNT, FILE, JSON, MAPPED_TABLE, SEED, THREADS, TableOptions, Workers
 from tamiz.cli.terminal import Messenger, show_frame, show_json
 from tamiz.runtime.registry import Entry
 from tamiz.storage.atomic_write import atomic_path
@@ -43,7 +43,7 @@ def compare(
     picture: Path | None = option("--plot FILE", FILE, "Draw all maps to a PNG, SVG or PDF file."),
     as_json: bool = JSON,
     seed: int = SEED,
-    jobs: int | None = JOBS,
+    workers: Workers = THREADS,
 ) -> None:
     """\b
     tamiz compare data.csv --target class --plot maps.png
@@ -66,9 +66,8 @@ def compare(
             raise click.UsageError(f"--reduce: {one.name} is listed twice.")
     builder = graph.make(table.target)
     from tamiz import compare as compare_maps
-    from tamiz.runtime import parallel
 
-    with messenger.capture_messages(), parallel.thread_session(jobs):
+    with workers.session(messenger):
         found = compare_maps(
             table.open(messenger),
             maps=[one.id for one in maps] or None,

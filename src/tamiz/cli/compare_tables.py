@@ -11,7 +11,7 @@ import click
 from tamiz.cli.command import argument, bundle, command, option
 from tamiz.cli.files import STDOUT, check_output_paths
 from tamiz.cli.options import FILE, JOBS, JSON, NO_FOLDS, SEED, TABLE, TableOptions, read_model, require_target
-from tamiz.cli.terminal import Messenger, show_frame, show_json, show_page, show_text
+from tamiz.cli.terminal import Messenger, show_frame, show_json, write_page
 
 
 @command("Compare a new table with a known one.", "compare-tables")
@@ -56,10 +56,8 @@ def compare_tables(
     with messenger.capture_messages():
         columns = list(chosen) or (None if model is None else _selected_columns(model))
         found = run(table.table, second, table.target, columns=columns, random_state=seed, n_jobs=jobs, **table.reading)
-    if output == STDOUT:
-        show_page(found.page())
-    elif output is not None:
-        show_text(str(found.to_html(output)))
+    if output is not None:
+        write_page(found, output)
     if as_json:
         show_json(found.to_dict())
     elif output is None and not sys.stdout.isatty():

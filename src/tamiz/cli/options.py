@@ -292,6 +292,7 @@ class Workers:
             yield
 
 
+THREADS = bundle(Workers, workers=None, scheduler=None)
 DRY_RUN = flag("--dry-run", "Print an estimate of the maximum cost, and exit.")
 JSON = flag("--json", "Print JSON.")
 

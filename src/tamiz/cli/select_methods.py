@@ -130,14 +130,12 @@ class MethodOptions:
         others = frozenset().union(*_OPTIONS.values()) - accepted
         context = click.get_current_context()
         for param in context.command.params:
-            owners = [name for name, options in _OPTIONS.items() if param.name in options]
-            is_default = context.get_parameter_source(str(param.name)) is ParameterSource.DEFAULT
-            if param.name not in others or is_default:
-                continue
-            raise click.UsageError(
-                f"{max(param.opts, key=len)} does not apply to --method {self.method}: leave it out, or use --method "
-                f"{' or '.join(owners)}."
-            )
+            if param.name in others and context.get_parameter_source(param.name) is not ParameterSource.DEFAULT:
+                owners = [name for name, options in _OPTIONS.items() if param.name in options]
+                raise click.UsageError(
+                    f"{max(param.opts, key=len)} does not apply to --method {self.method}: leave it out, or use --method "
+                    f"{' or '.join(owners)}."
+                )
         if self.method == "search":
             search.check(target, missing)
         elif self.method in ("boruta", "knockoffs"):

@@ -28,7 +28,7 @@ from tamiz.cli.options import (
     require_relevance_target,
 )
 from tamiz.cli.search_options import SubsetSearch, search_options
-from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
+from tamiz.cli.terminal import Messenger, show_json, show_table, show_text, write_page
 from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.registry import Entry
 
@@ -76,7 +76,7 @@ class _Outputs:
         else:
             if self.json_output is not None:
                 messenger.write_line(f"Written: {result.to_json(self.json_output)}")
-            _write_page(result, output)
+            write_page(result, output)
         # Times differ between runs, so they are printed and not part of the report.
         seconds = {one.step: one.seconds for one in result.timings}
         if not self.verbose:
@@ -229,7 +229,7 @@ def report(_: Messenger, *, result: Path = argument(FILE), output: Path | None =
 
     found = Result.from_json(result)
     found.record = replace(found.record, warnings=tuple(one for one in found.record.warnings if not is_muted(one)))
-    _write_page(found, output)
+    write_page(found, output)
 
 
 def _show_study_plan(
@@ -284,10 +284,3 @@ def _default_report_path(table: Path) -> Path:
             if _TITLE_END not in file.read(_TITLE_BYTES):
                 raise FileExistsError(f"{path} exists and is not a report of tamiz: name another file with --output.")
     return path
-
-
-def _write_page(result: Result, output: Path) -> None:
-    if output != STDOUT:
-        show_text(str(result.to_html(output)))
-        return
-    show_page(result.page())

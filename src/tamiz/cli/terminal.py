@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from tamiz.cli.files import STDOUT
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import progress
 from tamiz.runtime.user_warnings import is_muted
 from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
 Cell: TypeAlias = "str | float"
@@ -125,9 +128,15 @@ def show_json(value: Any, *, indent: int | None = 2) -> None:
     click.echo(_escape_as_json(json.dumps(value, ensure_ascii=False, indent=indent)))
 
 
-def show_page(page: str) -> None:
-    """Write HTML to stdout; control characters are written as character references, in scripts as \\u escapes."""
-    parts = _SCRIPT.split(page)
+def write_page(result: Any, output: Path) -> None:
+    """Write the page of a result to a file and its path to stdout; for "-" the page itself.
+
+    Control characters are then written as character references, in scripts as \\u escapes.
+    """
+    if output != STDOUT:
+        show_text(str(result.to_html(output)))
+        return
+    parts = _SCRIPT.split(result.page())
     parts[::2] = [_CONTROL_CHARACTERS.sub(lambda match: f"&#{ord(match[0])};", text) for text in parts[::2]]
     parts[1::2] = map(_escape_as_json, parts[1::2])
     click.echo("".join(parts), nl=False)
