@@ -248,9 +248,9 @@ def _show_study_plan(
     from tamiz._study.study import asks_for_subset, plan_study
     from tamiz.graphs.row_graph import MAX_SHOWN_ROWS
     from tamiz.method_lookup import choose_merit_and_search
-    from tamiz.table import split_dates
+    from tamiz.table import add_missing_level, split_dates
 
-    table = split_dates(table)
+    table = add_missing_level(split_dates(table))
     schema, asked = table.schema, asks_for_subset(selector)
     method = choose_merit_and_search(selector.merit, selector.search, schema, missing)
     searched = schema.target is not None or not method[0].reads_target
