@@ -569,6 +569,27 @@ class SubsetSelector(Selector):
             )
         return self
 
+    def describe(self) -> list[str]:
+        """Return sentences on the fitted selector: the merit and the search, how the merit was computed, and the certificate."""
+        search = method_label(searches, self.search_)["label"].lower()
+        sentences = [
+            f"{self.merit_name_} {self.merit_:.4g} by {search}, {self.n_evaluations_:,} evaluations: {self.archive_.stop_reason}.",
+            self.merit_method_,
+            "" if self.certificate_ is None else f"Certificate: {self.certificate_}.",
+        ]
+        return list(filter(None, sentences))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of the fitted selector for JSON: the merit, the evaluations, and the bound, if there is one."""
+        certificate = self.certificate_
+        return {
+            "merit": self.merit_,
+            "merit_name": self.merit_name_,
+            "n_evaluations": self.n_evaluations_,
+            "stopped": self.archive_.stop_reason,
+            **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.is_optimal}),
+        }
+
 
 def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
     """Return what must be equal when a search continues a journal."""
@@ -580,17 +601,3 @@ def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
         "data": table.fingerprint(),
         **job.evaluator.identity_fields(),
     }
-
-
-def describe_search(selector: SubsetSelector) -> list[str]:
-    """Return sentences on a fitted selector: the merit and the search, how the merit was computed, and the certificate."""
-    search = method_label(searches, selector.search_)["label"].lower()
-    sentences = [
-        f"{selector.merit_name_} {selector.merit_:.4g} by {search}, {selector.n_evaluations_:,} evaluations: "
-        f"{selector.archive_.stop_reason}."
-    ]
-    if selector.merit_method_:
-        sentences.append(selector.merit_method_)
-    if selector.certificate_ is not None:
-        sentences.append(f"Certificate: {selector.certificate_}.")
-    return sentences
