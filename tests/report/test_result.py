@@ -138,17 +138,15 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
     assert lines[6].startswith("  Recommended: Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280")
-    assert lines[7].startswith("  Change: ")
-    assert "nearest neighbours −0.020 (−0.050 to +0.010)" in lines[7]
-    assert lines[8].startswith("  Effect on models: With ")
-    assert "naive Bayes gains; no significant difference for nearest neighbours and decision tree." in lines[8]
-    assert lines[9].startswith("  Reliability: With the 6 columns selected by CFS, ")
-    assert "AUC 0.940 in nested" in lines[9]
-    assert lines[10].startswith(
+    assert lines[7].startswith("  Effect on models: Weighted AUC of each model on the recommended columns, ")
+    assert "nearest neighbours 0.910, −0.020 (−0.050 to +0.010)" in lines[7]
+    assert lines[8].startswith("  Reliability: With the 6 columns selected by CFS, ")
+    assert "AUC 0.940 (95% " in lines[8]
+    assert lines[9].startswith(
         "  Error rates: On 20 semi-synthetic targets of 178 rows, the search finds 50% ± 0% of the true "
     )
-    assert lines[11] == "  Graph: 1,802 edges join 178 rows, in one component"
-    assert lines[12] == "  Maps: PCA and Laplacian eigenmaps"
+    assert lines[10] == "  Graph: 1,802 edges join 178 rows, in one component"
+    assert lines[11] == "  Maps: PCA and Laplacian eigenmaps"
 
 
 def test_the_plain_form_of_a_bare_result_has_no_empty_lines(bare: dict[str, Any]) -> None:
