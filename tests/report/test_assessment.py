@@ -9,7 +9,7 @@ import pytest
 
 from tamiz.report.assessment import collect_assessment
 
-from . import sample, sample_model_effect
+from . import sample_model_effect
 from .reading import mark_places, panel_of, record_of
 
 
@@ -47,19 +47,6 @@ def test_the_marks_of_the_scores_share_one_scale_and_the_nested_cv_score_has_its
 
 def test_the_title_states_the_score_the_model_the_rows_and_the_folds(wine: dict[str, Any]) -> None:
     assert collected(wine)["design"] == "Accuracy of naive Bayes, 178 rows, 10 stratified folds"
-
-
-def test_the_columns_of_every_fold_and_of_fewer_than_half_are_named(wine: dict[str, Any]) -> None:
-    names, columns = wine["assessment"]["names"], wine["subset"]["columns"]
-
-    def select(shares: list[float]) -> str:
-        wine["assessment"]["fold_sets"] = sample.frequent_sets(names, dict(zip(columns, shares, strict=True)))
-        return str(collected(wine)["chosen"])
-
-    some = [1.0, 1.0, 0.9, 0.7, *[0.5] * (len(columns) - 4)]
-    assert select(some) == "Selected by every fold: alcohol and flavanoids; by fewer than half of the folds: none"
-    assert select([*some[:-1], 0.4]).endswith("; by fewer than half of the folds: proline")
-    assert select([0.9] * len(columns)).startswith("Selected by every fold: none; ")
 
 
 def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: dict[str, Any]) -> None:

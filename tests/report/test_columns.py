@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamiz.report import columns, text
+from tamiz.report import columns
 from tamiz.report.columns import collect_columns, ranking_notes, uncut_text
 from tamiz.report.records.columns import UncutColumns
 from tamiz.runtime.codec import from_json
@@ -306,6 +306,12 @@ def test_a_picture_shows_the_shares_of_every_class(wine: dict[str, Any]) -> None
     assert shown["groups"] == [("Barolo", "c0"), ("Grignolino", "c1"), ("Barbera", "c2")]
 
 
+def test_without_distributions_there_are_no_pictures(wine: dict[str, Any]) -> None:
+    wine["distributions"] = None
+    assert {row["picture"] for row in rows(wine)} == {""}
+    assert 'class="spread"' not in render(wine)
+
+
 def test_levels_are_bars_and_a_column_without_values_has_no_picture(wine: dict[str, Any]) -> None:
     columns = wine["distributions"]["columns"]
     columns[0] |= {"edges": [], "levels": ["a", "b"], "counts": [[3.0, 1.0], [0.0, 4.0], [2.0, 2.0]]}
@@ -336,16 +342,6 @@ def test_the_only_column_is_shown_at_the_start_of_the_scale(bare: dict[str, Any]
     assert mark_places(rows(bare)[0]["rank"]["mark"])[0] == 2.0
 
 
-def test_the_column_that_criteria_disagree_about_most_is_named(wine: dict[str, Any]) -> None:
-    assert collected(wine)["disagreement"] == ""
-    wine["ranking"]["scores"]["fisher_score"][0] = 0.001
-    assert collected(wine)["disagreement"] == (
-        "The criteria disagree most about alcohol: rank 6 by information gain, 13 by Fisher score."
-    )
-    wine["ranking"]["mean_rank"]["criteria"] = ["information_gain", "symmetric_uncertainty"]
-    assert collected(wine)["disagreement"] == ""
-
-
 def test_two_thousand_columns_are_collected_at_once() -> None:
     result = sample.wine()
     n = 2000
@@ -358,8 +354,8 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
         "mean_rank": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
                      "intervals": [None] * n, "criterion_intervals": {}, "n_bootstrap": 0, "method": "H."},
     }  # fmt: skip
+    result["table"]["columns"] = [result["table"]["columns"][0] | {"name": name} for name in names]
     assert len(rows(result)) == n
-    assert collected(result)["disagreement"]
 
 
 def test_very_many_columns_are_packed_beyond_sixty() -> None:
@@ -409,8 +405,7 @@ def test_of_very_many_columns_the_first_are_listed_and_it_is_stated_where_the_ot
 ) -> None:
     first = [row["name"] for row in rows(wine)][:5]
     assert "columns are listed" not in render(wine)
-    for module in (text, columns):
-        monkeypatch.setattr(module, "MAX_LISTED", 5)
+    monkeypatch.setattr(columns, "_MAX_LISTED", 5)
     assert [row["name"] for row in rows(wine)] == first
     assert "The first 5 of 16 columns are listed; the files saved at the end of the report contain all." in render(wine)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tamiz.assessment.score_report import NoiseExperiment
 from tamiz.report import score_text
-from tamiz.report.noise_experiment import collect_noise_experiment, separate_labels
+from tamiz.report.noise_experiment import collect_noise_experiment
 from tamiz.runtime.codec import from_json
 
 from . import sample, sample_model_effect
@@ -91,16 +91,6 @@ def test_differences_have_their_sign_and_nothing_has_none() -> None:
     assert score_text.format_interval((-2.968e16, 123_456.7), number) == "−3 × 10¹⁶ to +123,457"
 
 
-def test_theory_is_stated_with_the_models_that_deviate_from_it(wine: dict[str, Any]) -> None:
-    random, numbers = wine["noise_experiment"]["random_scores"], wine["noise_experiment"]["n_added"]
-    random["naive_bayes"] = [sample_model_effect.line(0.9, -0.031, 0.01, numbers)]
-    shown = collected(wine)["panels"][0]
-    assert shown["why"].startswith("Expected: random columns add noise to the distances of nearest neighbours")
-    assert shown["why"].endswith(" The result differs for naive Bayes (−3.1 points).")
-    random["naive_bayes"] = [sample_model_effect.line(0.9, -0.031, 0.1, numbers)]
-    assert "differs" not in collected(wine)["panels"][0]["why"]
-
-
 def test_an_interval_ends_at_what_a_score_can_be() -> None:
     assert score_text.ScoreFormat("r2").format_interval((-0.4, 1.2)) == "−0.400 to 1.000"
     assert score_text.ScoreFormat("accuracy").format_interval((-0.4, 1.2)) == "0.0% to 100.0%"
@@ -133,7 +123,7 @@ def test_no_two_ticks_of_an_axis_of_shares_read_the_same(wine: dict[str, Any]) -
         assert all(tick.endswith("%") for tick in ticks)
 
 
-def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(wine: dict[str, Any]) -> None:
+def test_both_panels_share_a_range_and_each_line_has_its_name(wine: dict[str, Any]) -> None:
     shown = collected(wine)
     charts = [panel["chart"] for panel in shown["panels"]]
     panels = [panel_of(chart) for chart in charts]
@@ -144,9 +134,10 @@ def test_both_panels_share_a_range_and_each_line_has_its_name_beside_its_end(win
         assert [line.get_ydata()[-1] for line in lines] == pytest.approx(means)
         assert all(line.get_linestyle() == "--" and list(line.get_xdata()) == [0, 50] for line in dashed)
         assert len(bands) == 3
-        assert [text.get_text() for text in panel.texts] == ["Naive Bayes", "Neighbours", "Tree"]
-        # A model has one colour, which its name has too.
-        for parts in zip(lines, dashed, panel.texts, strict=True):
+        (legend,) = panel.figure.legends
+        assert [text.get_text() for text in legend.get_texts()] == list(wine["noise_experiment"]["models"].values())
+        # A model has one colour, which its line in the legend has too.
+        for parts in zip(lines, dashed, legend.get_lines(), strict=True):
             assert len({part.get_color() for part in parts}) == 1
     low, high = panels[0].get_ylim()
     assert low < 0.93 - 0.18 - 0.05
@@ -174,21 +165,14 @@ def test_a_search_that_is_repeated_for_some_numbers_of_added_columns_is_reported
     assert collected(wine)["searched"] == ""
 
 
-def test_names_beside_lines_with_near_ends_do_not_overlap() -> None:
-    assert separate_labels([0.5, 0.9], 0.1) == [0.5, 0.9]
-    assert separate_labels([0.5, 0.5], 0.1) == pytest.approx([0.45, 0.55])
-    assert separate_labels([0.52, 0.5, 0.9], 0.1) == pytest.approx([0.56, 0.46, 0.9])
-    assert separate_labels([0.5, 0.5, 0.62], 0.1) == pytest.approx([0.44, 0.54, 0.64])
-
-
 def test_the_numbers_of_the_lines_are_a_table(wine: dict[str, Any]) -> None:
     shown = collected(wine)
     assert list(shown["experiment"].n_added) == [0, 5, 10, 20, 30, 40, 50]
     random, copies = shown["panels"]
     assert copies["name"] == "Copies of alcohol"
-    assert random["rows"][2][0] == "Neighbours"
+    assert random["rows"][2][0] == "5 nearest neighbours"
     assert random["rows"][2][1][-1] == "75.0%"
-    assert random["rows"][3] == ("Neighbours, selected", ["88.0%", "", "", "", "", "", "88.0%"])
+    assert random["rows"][3] == ("5 nearest neighbours, selected", ["88.0%", "", "", "", "", "", "88.0%"])
 
 
 def test_without_a_column_to_copy_there_is_one_panel(wine: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ def test_the_lead_names_the_columns_with_the_scores_the_rows_and_the_baseline() 
     text = text_of(one)
     for fact in (
         "Keep 2 of 6 columns: ash and hue (CFS). ",
-        "nested cross-validation of 178 rows, the choice among 2 selections included, the weighted AUC of nearest neighbours",
+        "nested cross-validation of 178 rows (the choice among 2 included), the weighted AUC of nearest neighbours",
     ):
         assert fact in text
     assert numbers(text) == pytest.approx([0.925, 0.905, 0.945, 0.93, 0.5])
@@ -105,12 +105,10 @@ def test_changes_of_shares_are_stated_in_percentage_points_and_r2_by_its_name() 
         for cells in candidate["scores"].values():
             del cells["balanced_accuracy"]
     sample_model_effect.rename_scoring(one, "balanced_accuracy")
-    assert "the balanced accuracy of nearest neighbours is 92.5% (90.5% to 94.5%), with all columns 93.0%" in text_of(
-        one
-    )
+    assert "the balanced accuracy of nearest neighbours is 92.5% (90.5% to 94.5%); all columns: 93.0%" in text_of(one)
     assert ": nearest neighbours 91.0%, −2.0 points (−5.0 to +1.0);" in cost_of(one)
     sample_model_effect.rename_scoring(one, "r2")
-    assert "the R² of nearest neighbours is 0.925 (0.905 to 0.945), with all columns 0.930" in text_of(one)
+    assert "the R² of nearest neighbours is 0.925 (0.905 to 0.945); all columns: 0.930" in text_of(one)
 
 
 def test_if_every_smaller_selection_loses_all_columns_are_kept_and_the_nearest_selection_is_stated() -> None:
@@ -184,7 +182,7 @@ def test_the_table_has_a_group_for_each_score_with_a_row_for_each_selection_and_
     shown = collected_with(found())
     assert shown["models"] == ["naive Bayes", "5 nearest neighbours", "decision tree"]
     assert [(group["name"], group["baseline"]) for group in shown["groups"]] == [
-        ("AUC, each class against the rest, weighted by its rows", "0.500"),
+        ("Weighted AUC (each class against the rest, weighted by its rows)", "0.500"),
         ("Balanced accuracy", "33.3%"),
     ]
     rows = shown["groups"][0]["rows"]

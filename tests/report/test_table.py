@@ -169,6 +169,6 @@ def test_parts_of_dates_are_no_columns_of_the_table() -> None:
     assert (table.n_own_used_columns, table.n_used_columns) == (3, 5)
     assert "\n  Table: 80 rows, 3 columns, target " in "\n" + summary(result)
     lead = collect_table(result.record)["lead"]
-    assert lead.startswith("80 rows, 3 columns and target target")
+    assert lead.startswith("80 rows, 3 columns, target target (2 classes)")
     assert "used" not in lead
     assert "of 5 columns (parts of dates included)" in collect_subset(result.record)["lead"]

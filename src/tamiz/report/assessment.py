@@ -1,4 +1,4 @@
-"""Reliability of the selection: apparent and nested CV score, selection frequencies, and permutation null distribution."""
+"""Reliability of the selection: apparent and nested CV score, stability, and permutation null distribution."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from tamiz.report.score_text import (
     assessment_verdict,
     mark_scores,
     null_count_text,
-    selected_columns_text,
     unshown_notes,
 )
-from tamiz.report.text import capitalize, count_with_noun, format_number, join_column_names, label_in_sentence
+from tamiz.report.text import capitalize, count_with_noun, format_number, label_in_sentence
 
 if TYPE_CHECKING:
     from tamiz.assessment.score_report import SelectionReport
@@ -38,7 +37,7 @@ _MEANING_OF_P = {
 
 
 def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: verdict, scores, selection frequencies, permutation null distribution, error rates.
+    """Return the context of the section: verdict, scores, stability, permutation null distribution, error rates.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         [(one.mean, nested if one is assessed.nested else None) for one in scores.values()], score_format
     )
     return {
-        "lead": assessment_verdict(assessed, selected_columns_text(result)),
+        "lead": assessment_verdict(assessed),
         "facts": [
             (
                 name,
@@ -75,26 +74,11 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         "design": f"{capitalize(score_format.name)} of {assessed.model}, "
         f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds_description}",
         "clipped_note": score_format.clipping_note({label_in_sentence(name): one.mean for name, one in scores.items()}),
-        "chosen": _frequency_text(assessed),
         "stability": f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),
         "error_rates": collect_error_rates(result),
         "notes": unshown_notes(result, result.recommendation, result.noise_experiment, assessed),
     }
-
-
-def _frequency_text(assessment: SelectionReport) -> str:
-    """Return which selected columns every fold selects, and which fewer than half of the folds select."""
-    selected = set(assessment.columns)
-    kept = {name: share for name, share in assessment.frequency_by_name.items() if name in selected}
-    always, seldom = (
-        join_column_names(names, limit=4, width=30) or "none"
-        for names in (
-            [name for name, share in kept.items() if share == 1],
-            [name for name, share in kept.items() if share < 0.5],
-        )
-    )
-    return f"Selected by every fold: {always}; by fewer than half of the folds: {seldom}"
 
 
 def _permutation_null(assessment: SelectionReport) -> dict[str, Any] | None:

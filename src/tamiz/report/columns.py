@@ -12,7 +12,6 @@ from tamiz.report import marks
 from tamiz.report.recommendation import column_reasons, decision_sentence, initial_selection
 from tamiz.report.table import values_text
 from tamiz.report.text import (
-    MAX_LISTED,
     capitalize,
     count_with_noun,
     format_number,
@@ -22,7 +21,6 @@ from tamiz.report.text import (
     join_names,
     label_in_sentence,
     shorten,
-    unlisted_note,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
         ColumnReason,
         ColumnTestsRecord,
         CriterionInfo,
-        MeanRank,
         RankingRecord,
         SubsetRecord,
         UncutColumns,
@@ -49,10 +46,9 @@ _STATES = (
     ("leak", "Possible leaks"),
     ("excluded", "Excluded"),
 )
+# Rows of the table: a page with 100,000 columns would have 200 MB.
+_MAX_LISTED = 5_000
 _CUTS_SHOWN = 5
-# A column whose ranks differ by this share of all ranks is named in a sentence.
-_MIN_DISAGREEMENT = 0.4
-_FEW_COLUMNS = 5
 _FEW_NAMED = 3
 # Merits that are means over folds may differ by rounding.
 _MERIT_TOLERANCE = 1e-12
@@ -75,7 +71,7 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
     """
     evidence = ColumnEvidence(result)
     names = evidence.names
-    rows = [{**evidence.row(name), **evidence.details(name)} for name in names[:MAX_LISTED]]
+    rows = [{**evidence.row(name), **evidence.details(name)} for name in names[:_MAX_LISTED]]
     groups = () if result.distributions is None else result.distributions.groups
     states = [row["state"] for row in rows]
     return {
@@ -91,7 +87,7 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
         "has_p_values": any(row["adjusted"] for row in rows),
         "has_associations": any(row["association"] for row in rows),
         "has_missing": any(row["missing"] for row in rows),
-        "unlisted_note": unlisted_note(len(names)),
+        "n_columns": len(names),
         "has_kept": bool(evidence.kept),
         "ranking": ranking_notes(result),
     }
@@ -124,6 +120,8 @@ class ColumnEvidence:
             order, n_ranked = self.ranking.best_first()
             self.names = [self.ranking.columns[j] for j in order]
             self.scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
+        self.tests = None if self.ranking is None else self.ranking.tests
+        self.associations = {} if self.ranking is None else self.ranking.associations
         self.decisions = {one.name: one for one in result.decisions}
         self.subset, self.reliability = result.subset, result.reliability
         self.subset_reasons = {} if self.subset is None else {one.name: one for one in self.subset.reasons}
@@ -151,27 +149,26 @@ class ColumnEvidence:
 
     def details(self, name: str) -> dict[str, Any]:
         """Return what the table of columns shows beside the row of a column."""
-        column, tests = self.columns.get(name), None if self.ranking is None else self.ranking.tests
-        associations = () if self.ranking is None else self.ranking.associations.get(name, ())
+        column, associations = self.columns[name], self.associations.get(name)
         p, adjusted = self._p_values(name)
-        n_missing = 0 if column is None else column.n_missing
+        missing = column.n_missing / self.n_rows if self.n_rows else 0.0
         return {
-            "kind": "" if column is None else column.kind,
-            "excluded": column is not None and bool(column.exclusion),
+            "column": column,
             "state": "kept" if name in self.kept else self.reasons[name][0] if name in self.reasons else "other",
             "logarithmic": name in self.logarithmic,
             "association": _short_association(associations[0]) if associations else "",
             "p_value": p,
             "adjusted": "" if adjusted is None else format_p_value(adjusted),
-            "significant": tests is not None and adjusted is not None and adjusted <= tests.level,
-            "missing": format_percent(min(1.0, n_missing / self.n_rows)) if n_missing and self.n_rows else "",
+            "significant": self.tests is not None and adjusted is not None and adjusted <= self.tests.level,
+            "missing": format_percent(min(1.0, missing)) if missing else "",
             "facts": [(label, text) for label, text in self._facts(name) if text],
         }
 
     def _p_values(self, name: str) -> tuple[float | None, float | None]:
         """Return the p-value of the test of a column, and the adjusted one."""
-        j, tests = self.place.get(name), None if self.ranking is None else self.ranking.tests
-        return (None, None) if tests is None or j is None else (tests.p_values[j], tests.adjusted[j])
+        if self.tests is None:
+            return None, None
+        return self.tests.p_values[self.place[name]], self.tests.adjusted[self.place[name]]
 
     def _rank(self, j: int) -> dict[str, Any] | None:
         """Return the mean rank of a column, or its rank by the only criterion, with its mark."""
@@ -190,41 +187,37 @@ class ColumnEvidence:
 
     def _facts(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the evidence of a column in words, "" for what is not known of it."""
-        column, j, ranking = self.columns.get(name), self.place.get(name), self.ranking
-        decision, reason = self.decisions.get(name), self.subset_reasons.get(name)
-        if column is not None and column.exclusion:
+        column, decision, reason = self.columns[name], self.decisions.get(name), self.subset_reasons.get(name)
+        if column.exclusion:
             yield "Excluded", f"{column.exclusion.rstrip('.')}."
         elif decision is not None:
             yield "Why", decision_sentence(decision)
         elif reason is not None and self.subset is not None:
             yield "Why", reason_sentence(reason, self.subset)
-        associations = () if ranking is None else ranking.associations.get(name, ())
-        yield "Association", f"{capitalize(associations[0])}." if associations else ""
-        yield "Missing values", " ".join(f"{capitalize(text)}." for text in associations[1:])
+        associations = [f"{capitalize(text)}." for text in self.associations.get(name, ())]
+        yield "Association", "".join(associations[:1])
+        yield "Missing values", " ".join(associations[1:])
         if self.reliability is not None and (decision is not None or name in self.shares):
             n_folds = self.reliability.nested.n_folds
             yield "Chosen in the folds", f"{round(self.shares.get(name, 0.0) * n_folds)} of {n_folds}"
         if decision is not None and decision.p_value is not None:
             yield "p-value of what it adds to all others", format_p_value(decision.p_value)
         similar = decision.similar if decision else reason.similar if reason else ()
-        yield (
-            "Most similar",
-            ", ".join(f"{shorten(o.name, 40)} {format_number(o.uncertainty, digits=2)}" for o in similar),
-        )
-        if ranking is not None and j is not None:
+        others = (f"{shorten(one.name, 40)} {format_number(one.uncertainty, digits=2)}" for one in similar)
+        yield "Most similar", ", ".join(others)
+        if self.ranking is not None:
+            j = self.place[name]
             if (rank := self._rank(j)) is not None and rank["interval"] is not None:
                 yield "Rank", "{} (95% interval {:.1f} to {:.1f})".format(rank["text"], *rank["interval"])
             yield "Scores", "; ".join(filter(None, (self._score_text(j, *one) for one in self.criteria)))
             p, adjusted = self._p_values(name)
             if p is not None and adjusted is not None:
                 yield "Independence test", f"p-value {format_p_value(p)}, adjusted {format_p_value(adjusted)}"
-            are_years = column is not None and column.has_years
-            yield "Cut points", _cut_points_text(ranking.cut_points.get(name), are_years=are_years)
-        if column is not None:
-            yield "Equal column", "" if column.same_as is None else shorten(column.same_as, 40)
-            yield "Values", values_text(column)
-            if column.kind_suggestion is not None:
-                yield "Kind", f"could be {column.kind_suggestion.kind}: {column.kind_suggestion.reason}."
+            yield "Cut points", _cut_points_text(self.ranking.cut_points.get(name), are_years=column.has_years)
+        yield "Equal column", "" if column.same_as is None else shorten(column.same_as, 40)
+        yield "Values", values_text(column)
+        if column.kind_suggestion is not None:
+            yield "Kind", f"could be {column.kind_suggestion.kind}: {column.kind_suggestion.reason}."
 
     def _score_text(self, j: int, criterion: CriterionInfo, ranks: Mapping[int, float]) -> str:
         """Return the score of a column by a criterion, with its rank and the interval of the rank."""
@@ -307,13 +300,12 @@ def ranking_notes(result: StudyRecord) -> dict[str, Any] | None:
     ranking, target = result.ranking, shorten(result.table.target, 40) if result.table.target is not None else ""
     if ranking is None or not ranking.criteria:
         return None
-    mean_rank, tests, (counted, criteria) = ranking.mean_rank, ranking.tests, ranking.criteria_counted_first()
+    mean_rank, tests, (_, criteria) = ranking.mean_rank, ranking.tests, ranking.criteria_counted_first()
     return {
         "lead": _lead(ranking, target, result.table.leaking),
         "criteria": criteria,
         "mean_rank": mean_rank,
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),
-        "disagreement": "" if mean_rank is None else _disagreement_text(ranking, mean_rank, counted),
         "interactions": ranking.interactions,
         "at_chance": _chance_level_text(ranking, target),
         "tests": "" if tests is None else _tests_text(tests, target),
@@ -438,24 +430,6 @@ def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
         names = join_column_names(tests.few_expected)
         text += f" The p-values of {names} are approximate: more than 20% of the expected counts are below 5."
     return text
-
-
-def _disagreement_text(ranking: RankingRecord, mean_rank: MeanRank, criteria: Sequence[CriterionInfo]) -> str:
-    """Return a sentence on the column about which the criteria disagree most, "" if the disagreement is small."""
-    used = [j for j, rank in enumerate(mean_rank.ranks) if rank is not None]
-    if len(criteria) < 2 or len(used) < _FEW_COLUMNS:
-        return ""
-    of = [_ranks(ranking.scores[one.id], used) for one in criteria]
-    spread = {j: max(ranks[j] for ranks in of) - min(ranks[j] for ranks in of) for j in used}
-    most = max(used, key=lambda j: (spread[j], -j))
-    if spread[most] < _MIN_DISAGREEMENT * len(used):
-        return ""
-    least, last = (pick(range(len(of)), key=lambda k: of[k][most]) for pick in (min, max))
-    label = [label_in_sentence(one.label) for one in criteria]
-    return (
-        f"The criteria disagree most about {shorten(ranking.columns[most], 40)}: rank {format_number(of[least][most])} by "
-        f"{label[least]}, {format_number(of[last][most])} by {label[last]}."
-    )
 
 
 def _ranks(values: Sequence[float | None], column_numbers: Sequence[int]) -> dict[int, float]:

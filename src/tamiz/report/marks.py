@@ -61,8 +61,8 @@ class Scale:
 
 def group_colors(groups: Sequence[TargetGroup]) -> list[str]:
     """Return the class of the colour of each group of the target: that of its class on the maps."""
-    if len(groups) == 1:
-        return ["all"]
+    if len(groups) < 2:
+        return ["all"] * len(groups)
     if not any(one.levels for one in groups):
         return ["s0", "s3", "s5"]
     return [color_class(one.levels[0] if len(one.levels) == 1 else None) for one in groups]
@@ -85,23 +85,20 @@ def distribution_picture(column: ColumnDistribution, colors: Sequence[str]) -> M
     colors : list of str
         The class of each group.
     """
-    totals = [sum(row) for row in column.counts]
-    shares = [[one / total for one in row] if total else [] for row, total in zip(column.counts, totals, strict=True)]
+    shares = [[one / (sum(row) or 1.0) for one in row] for row in column.counts]
     most = max((share for row in shares for share in row), default=0.0)
     if not most:
         return Markup("")
-    draw = _area if column.edges else _bars
-    parts = [
-        f'<path class="{color}" d="{draw([share / most for share in row], k, len(shares))}"/>'
-        for k, (row, color) in enumerate(zip(shares, colors, strict=True))
-        if row
-    ]
+    parts = []
+    for k, (row, color) in enumerate(zip(shares, colors, strict=True)):
+        heights = [share / most for share in row]
+        drawn = _area(heights) if column.edges else _bars(heights, k, len(shares))
+        parts += [f'<path class="{color}" d="{drawn}"/>'] if any(row) else []
     box = f'viewBox="0 0 {_WIDE} {_TALL}" preserveAspectRatio="none"'
     return Markup(f'<svg class="spread" {box} aria-hidden="true">{"".join(parts)}</svg>')
 
 
-def _area(heights: Sequence[float], group: int, n_groups: int) -> str:
-    del group, n_groups
+def _area(heights: Sequence[float]) -> str:
     width = _WIDE / len(heights)
     steps = "".join(f"V{_TALL * (1 - height):.1f}H{width * (k + 1):.1f}" for k, height in enumerate(heights))
     return f"M0 {_TALL}{steps}V{_TALL}Z"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.ticker import PercentFormatter
-from scipy.optimize import isotonic_regression
 
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
@@ -15,49 +13,19 @@ from tamiz.report.drawing import Chart
 from tamiz.report.score_text import (
     ScoreFormat,
     added_columns_cost,
-    change_direction,
-    format_difference,
     model_name,
     reselection_text,
-    short_model_name,
     unshown_notes,
 )
 from tamiz.report.text import capitalize, count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from matplotlib.axes import Axes
 
     from tamiz.assessment.score_report import Added, NoiseExperiment
     from tamiz.report.records.study import StudyRecord
-
-# The height of a name at the end of a line, as a share of the axis.
-_LABEL_SHARE = 0.075
-# By what is added and by model: the expected effect, and the directions of a change that agree with it.
-_THEORY: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
-    "random": {
-        "knn": ("random columns add noise to the distances of nearest neighbours", ("down",)),
-        "tree": ("a tree splits small nodes on a random column that fits them by chance", ("down",)),
-        "naive_bayes": ("naive Bayes gives a random column little weight", ("same",)),
-        "ridge": ("ridge regression gives it a small coefficient, which fits noise", ("down", "same")),
-        "logistic": ("logistic regression gives it a small coefficient, which fits noise", ("down", "same")),
-        "forest": ("a random forest rarely splits on it", ("down", "same")),
-        "gradient_boosting": ("gradient boosting splits late trees on it, where little is left", ("down", "same")),
-    },
-    "copies": {
-        "naive_bayes": ("naive Bayes counts the evidence of each copy again", ("down",)),
-        "knn": (
-            "each copy gives the column more weight in the distances of nearest neighbours",
-            ("up", "down", "same"),
-        ),
-        "tree": ("a tree has no new splits, and only ties between equal splits may change", ("same",)),
-        "ridge": ("ridge regression divides one coefficient among the copies", ("same",)),
-        "logistic": ("logistic regression divides one coefficient among the copies", ("same",)),
-        "forest": ("a random forest tries the copied column at more nodes, and the others at fewer", ("down", "same")),
-        "gradient_boosting": ("gradient boosting has no new splits", ("same",)),
-    },
-}
 
 
 def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
@@ -88,7 +56,6 @@ def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
         "panels": [
             {
                 "title": added_columns_cost(added, experiment),
-                "why": _theory_text(added, experiment),
                 "reselection": reselection_text(added, experiment),
                 "chart": added_columns_chart(added, experiment, span),
                 "clipped_note": ScoreFormat(experiment.scoring).clipping_note(
@@ -111,30 +78,13 @@ def _means(experiment: NoiseExperiment, added: Added, model: str, *, selected: b
     return [one.mean for one in experiment.scores(added, model, selected=selected)]
 
 
-def _theory_text(added: Added, experiment: NoiseExperiment) -> str:
-    """Return the expected effect on each model, and the models whose change differs from it."""
-    expected = {model: theory for model, theory in _THEORY[added].items() if model in experiment.models}
-    if not expected:
-        return ""
-    score_format = ScoreFormat(experiment.scoring)
-    changes = {model: experiment.score_changes(added, model)[-1] for model in expected}
-    other = [
-        f"{model_name(model, experiment.models[model])} ({format_difference(change.mean, score_format)})"
-        for model, change in changes.items()
-        if change_direction(change.interval) not in ("unknown", *expected[model][1])
-    ]
-    here = f" The result differs for {join_names(other)}." if other else ""
-    return f"Expected: {'; '.join(sentence for sentence, _ in expected.values())}.{here}"
-
-
 def _score_rows(added: Added, experiment: NoiseExperiment) -> Iterator[tuple[str, list[str]]]:
     """Yield the scores of each model by the number of added columns, with all columns and with columns selected again."""
     score_format = ScoreFormat(experiment.scoring)
     for model, label in experiment.models.items():
-        short = short_model_name(model, label)
         for name, selected, numbers in (
-            (short, False, experiment.n_added),
-            (f"{short}, selected", True, experiment.selection_n_added),
+            (label, False, experiment.n_added),
+            (f"{label}, selected", True, experiment.selection_n_added),
         ):
             scores = dict(zip(numbers, _means(experiment, added, model, selected=selected), strict=True))
             yield name, [score_format.format_score(scores[n]) if n in scores else "" for n in experiment.n_added]
@@ -154,28 +104,24 @@ def score_range(experiment: NoiseExperiment) -> tuple[float, float]:
 
 
 def added_columns_chart(added: Added, experiment: NoiseExperiment, y_range: tuple[float, float]) -> Chart:
-    """Return one line per model as columns are added, with its interval band and name; dashed with columns selected again."""
+    """Return one line per model as columns are added, with its interval band; dashed with columns selected again."""
     score_format = ScoreFormat(experiment.scoring)
     numbers, chosen = experiment.n_added, experiment.selection_n_added
 
     def draw(axes: Axes) -> None:
-        ends = []
-        for k, model in enumerate(experiment.models):
+        for k, (model, label) in enumerate(experiment.models.items()):
             means = _means(experiment, added, model)
             style: dict[str, Any] = {"color": figures.CLASS_COLORS[k], "marker": figures.SHAPES[k], "markersize": 4}
             intervals = (one.interval for one in experiment.score_changes(added, model))
             low, high = ([score_format.clip(means[0] + end) for end in side] for side in zip(*intervals, strict=True))
             axes.fill_between(numbers, low, high, color=style["color"], alpha=0.15, linewidth=0.0)
-            axes.plot(numbers, [score_format.clip(mean) for mean in means], linewidth=1.8, **style)
+            clipped = [score_format.clip(mean) for mean in means]
+            axes.plot(numbers, clipped, linewidth=1.8, label=escape_text(label), **style)
             again = [score_format.clip(mean) for mean in _means(experiment, added, model, selected=True)]
             axes.plot(chosen, again, "--", linewidth=1.4, markerfacecolor="none", **style)
-            ends.append(score_format.clip(means[-1]))
-        places = separate_labels(ends, _LABEL_SHARE * (y_range[1] - y_range[0]))
-        for k, ((model, label), place) in enumerate(zip(experiment.models.items(), places, strict=True)):
-            name = escape_text(short_model_name(model, label))
-            axes.text(1.02 * numbers[-1], place, name, color=figures.CLASS_COLORS[k], fontsize="small", va="center")
         axes.set_xlim(-0.02 * numbers[-1], 1.02 * numbers[-1])
         axes.set_ylim(*y_range)
+        axes.legend()
         axes.set(
             xlabel="Random columns added" if added == "random" else "Copies added",
             ylabel=f"{capitalize(score_format.name)} on test rows",
@@ -185,13 +131,3 @@ def added_columns_chart(added: Added, experiment: NoiseExperiment, y_range: tupl
 
     described = f"Scores as columns are added, one line per model. {added_columns_cost(added, experiment)}."
     return Chart(f"added-{added}", draw, described, height=260)
-
-
-def separate_labels(positions: Sequence[float], min_distance: float) -> list[float]:
-    """Return label positions moved as little as possible until neighbours are at least `min_distance` apart."""
-    order = np.argsort(positions, kind="stable")
-    # Less the distance of labels below, positions of labels that are far enough apart do not fall.
-    below = min_distance * np.arange(len(order))
-    found = np.empty(len(order))
-    found[order] = isotonic_regression(np.asarray(positions)[order] - below).x + below
-    return [float(one) for one in found]

@@ -12,7 +12,6 @@ from tamiz.report.score_text import (
     format_interval,
     model_name,
     n_chosen_text,
-    score_title,
     unshown_notes,
 )
 from tamiz.report.text import (
@@ -115,18 +114,13 @@ def _measured_text(recommendation: Recommendation) -> str:
     """Return the score of the recommended columns with its rows and interval, that of all columns, and the baseline."""
     score_format, score = ScoreFormat(recommendation.scorings[0]), recommendation.score
     n_sets = sum(len(path.columns) for path in recommendation.paths.values())
-    among = f", the choice among {count_with_noun(n_sets, 'selection')} included" if n_sets > 1 else ""
-    every, baseline = (
-        score_format.format_score(one.mean)
-        for one in (
-            recommendation.all_columns.scores[recommendation.deciding],
-            recommendation.baseline[score_format.scoring],
-        )
-    )
+    among = f" (the choice among {n_sets:,} included)" if n_sets > 1 else ""
+    scores = recommendation.all_columns.scores[recommendation.deciding], recommendation.baseline[score_format.scoring]
+    every, baseline = (score_format.format_score(one.mean) for one in scores)
     of_columns = f"{score_format.format_score(score.mean)} ({score_format.format_interval(score.interval)})"
     return (
         f"In nested cross-validation of {count_with_noun(recommendation.n_samples, 'row')}{among}, the {score_format.name} of "
-        f"{_deciding_name(recommendation)} is {of_columns}, with all columns {every}, and without columns {baseline}."
+        f"{_deciding_name(recommendation)} is {of_columns}; all columns: {every}, none: {baseline}."
     )
 
 
@@ -304,7 +298,7 @@ def _score_rows(recommendation: Recommendation, scoring: str) -> dict[str, Any]:
         }
 
     return {
-        "name": score_title(scoring),
+        "name": score_format.title,
         "baseline": score_format.format_score(recommendation.baseline[scoring].mean),
         "rows": [
             {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report.marks import Scale
-from tamiz.report.text import count_with_noun, format_number, join_names, shorten
+from tamiz.report.text import capitalize, count_with_noun, format_number, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,39 +24,19 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 0.02
 # Parts of a sentence are never cut.
 _FULL_WIDTH = 200
-_SHORT_NAMES = {
-    "logistic": "Logistic",
-    "naive_bayes": "Naive Bayes",
-    "knn": "Neighbours",
-    "tree": "Tree",
-    "forest": "Forest",
-    "gradient_boosting": "Boosting",
-    "ridge": "Ridge",
+# The name of a score in a sentence, and what it is.
+_SCORES = {
+    "f1_macro": ("f1 macro", "mean over the classes"),
+    "roc_auc": ("AUC", "area under the ROC curve"),
+    "roc_auc_ovr_weighted": ("weighted AUC", "each class against the rest, weighted by its rows"),
+    "roc_auc_ovr": ("mean AUC", "each class against the rest, mean of the classes"),
+    "r2": ("R²", "variance explained"),
 }
-_SCORE_NAMES = {
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "f1_macro": "F1, mean over the classes",
-    "roc_auc": "AUC (area under the ROC curve)",
-    "roc_auc_ovr_weighted": "AUC, each class against the rest, weighted by its rows",
-    "roc_auc_ovr": "AUC, each class against the rest, mean of the classes",
-    "r2": "R² (variance explained)",
-}
-
-
-def score_title(scoring: str) -> str:
-    """Return the name of a score in a heading."""
-    return _SCORE_NAMES.get(scoring) or scoring.replace("_", " ").capitalize()
 
 
 def model_name(model: str, label: str) -> str:
     """Return the name of a model inside a sentence."""
     return "nearest neighbours" if model == "knn" else label
-
-
-def short_model_name(model: str, label: str) -> str:
-    """Return the short name of a model, for the end of a line in a chart."""
-    return _SHORT_NAMES.get(model) or shorten(label, 14)
 
 
 def format_difference(change: float, score_format: ScoreFormat, *, unit: bool = True) -> str:
@@ -124,9 +103,6 @@ def reselection_text(added: Added, experiment: NoiseExperiment) -> str:
     return f"keeps {of_added}; the lowest change of a score is that of {lowest}."
 
 
-# Scores that are shares of rows, and the words for the others.
-_PROPORTION_SCORES = {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
-_SCORE_ABBREVIATIONS = {"r2": "R²", "roc_auc": "AUC", "roc_auc_ovr_weighted": "weighted AUC", "roc_auc_ovr": "mean AUC"}
 # R2 has no lower bound, and one fold could flatten a chart: a lower R2 is drawn at the edge and named in a note.
 _MIN_DRAWN_R2 = -1.0
 # From here on decimals are noise.
@@ -148,19 +124,24 @@ class ScoreFormat:
     @property
     def is_share(self) -> bool:
         """Whether the score is a share of rows."""
-        return self.scoring in _PROPORTION_SCORES
+        return self.scoring in ("accuracy", "balanced_accuracy")
 
     @property
     def name(self) -> str:
         """The score's name in a sentence."""
-        return (_PROPORTION_SCORES | _SCORE_ABBREVIATIONS).get(self.scoring) or self.scoring.replace("_", " ")
+        return _SCORES.get(self.scoring, (self.scoring.replace("_", " "), ""))[0]
+
+    @property
+    def title(self) -> str:
+        """The score's name in a heading, with what it is."""
+        name, meaning = _SCORES.get(self.scoring, (self.name, ""))
+        return capitalize(name) + (f" ({meaning})" if meaning else "")
 
     def limit(self, value: float) -> float:
         """Return an end of an interval within the values that the score can have."""
-        is_proportion = self.is_share or self.name.endswith("AUC")
-        return min(
-            max(value, 0.0 if is_proportion else -math.inf), 1.0 if is_proportion or self.scoring == "r2" else math.inf
-        )
+        if self.is_share or self.name.endswith("AUC"):
+            return min(max(value, 0.0), 1.0)
+        return min(value, 1.0) if self.scoring == "r2" else value
 
     def clip(self, value: float) -> float:
         """Return the position of a score in a chart: that of a lower R2 is -1."""
@@ -184,9 +165,6 @@ class ScoreFormat:
         return " to ".join(self.format_score(self.limit(end)) for end in interval)
 
 
-score_format_for = ScoreFormat
-
-
 def mark_scores(
     scores: Sequence[tuple[float, Interval | None]], score_format: ScoreFormat
 ) -> tuple[Scale, list[Markup]]:
@@ -204,17 +182,7 @@ def unshown_notes(result: StudyRecord, *parts: Any) -> list[str]:
     return [note for note in last.notes if note not in shown]
 
 
-def selected_columns_text(result: StudyRecord) -> str:
-    """Return the selected columns: "the recommended 4 columns", or with the merit that selected them."""
-    recommended, subset = result.recommendation, result.subset
-    columns = subset.columns if subset is not None else () if recommended is None else recommended.columns
-    if not columns:
-        return "the selected columns"
-    n = "column" if len(columns) == 1 else f"{len(columns):,} columns"
-    return f"the {n} selected by {subset.merit.label}" if subset is not None else f"the recommended {n}"
-
-
-def assessment_verdict(assessment: SelectionReport, selection: str) -> str:
+def assessment_verdict(assessment: SelectionReport) -> str:
     """Return in a few sentences whether the selection predicts new rows, and how much of its apparent score is optimism."""
     deciding, apparent = ScoreFormat(assessment.deciding_score), ScoreFormat(assessment.scoring)
     scores, null = assessment.scores_of(assessment.deciding_score), assessment.null
@@ -224,7 +192,7 @@ def assessment_verdict(assessment: SelectionReport, selection: str) -> str:
             f"The search keeps no column, so there is no score to evaluate; the baseline is {deciding.name} {baseline}."
         )
     if assessment.beats_baseline:
-        found = f"With {selection}, new rows are predicted better than without columns"
+        found = "With the selected columns, new rows are predicted better than without columns"
     elif not assessment.beats_chance:
         found = "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets"
     elif null is not None and null.explained_by_chance is False and scores.nested.mean > scores.baseline.mean:

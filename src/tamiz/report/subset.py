@@ -132,14 +132,10 @@ def _certificate_facts(subset: SubsetRecord) -> list[tuple[str, str]]:
         return []
     if certificate.proven:
         return [("Proven best", "no permitted subset is better")]
-    found, bound = _distinguishable(subset.value, certificate.bound)
-    return [("Proven", f"no subset is better than {bound}; the best found has {found}")]
-
-
-def _distinguishable(best: float, bound: float) -> tuple[str, str]:
-    """Return two merits with enough digits to differ."""
-    digits = next((d for d in range(4, 12) if format_number(best, digits=d) != format_number(bound, digits=d)), 12)
-    return format_number(best, digits=digits), format_number(bound, digits=digits)
+    more = format_number(certificate.optimality_gap, digits=2)
+    return [
+        ("Proven", f"no permitted subset has a merit above {format_number(certificate.bound)}, which is {more} more")
+    ]
 
 
 def _n_evaluated_text(subset: SubsetRecord) -> str:

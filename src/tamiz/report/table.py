@@ -48,7 +48,7 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
     excluded = {column.name for column in table.columns if column.exclusion}
     aside = set() if result.leakage_exclusion is None else {*result.leakage_exclusion.columns}
     return {
-        "lead": _lead(result),
+        "lead": table_text(result),
         "facts": [fact for fact in _facts(table) if fact[1]],
         "balance": [
             {
@@ -83,12 +83,20 @@ def class_shares(table: TableRecord, limit: int) -> list[tuple[str, float, float
     return found
 
 
-def _lead(result: StudyRecord) -> str:
-    table = result.table
+def table_text(result: StudyRecord) -> str:
+    """Return the size of the table, its target, what is used of it, and the columns that are set aside.
+
+    Parameters
+    ----------
+    result : StudyRecord
+    """
+    table, target = result.table, "no target"
+    if table.target is not None:
+        kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
+        target = f"target {shorten(table.target, 60)} ({kind})"
     size = [count_with_noun(table.n_rows, "row"), count_with_noun(len(table.own_columns), "column")]
     used = [count_with_noun(table.n_rows_used, "row"), count_with_noun(table.n_own_used_columns, "column")]
-    target = "no target" if table.target is None else f"target {shorten(table.target, 60)}"
-    words = f"{join_names([*size, target])}{'' if size == used else f'; used are {join_names(used)}'}."
+    words = f"{', '.join([*size, target])}{'' if size == used else f'; used are {join_names(used)}'}."
     return words if result.leakage_exclusion is None else f"{words} {exclusion_text(result.leakage_exclusion)}"
 
 
