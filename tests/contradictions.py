@@ -26,9 +26,11 @@ def contradictions(record, table):
     found = []
     sections = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
     sections["ranking"] = (sections.pop("columns") or {}).get("ranking")
-    # The section of the maps has a lead for each map.
+    # The section of the maps has sentences for each map.
     leads = {
-        name: shown.get("lead") or " ".join(one["lead"] for one in shown["maps"])
+        name: " ".join(
+            text for one in (shown, *shown.get("maps", ())) for text in one.values() if isinstance(text, str)
+        )
         for name, shown in sections.items()
         if shown is not None
     }

@@ -187,7 +187,7 @@ def test_tables_of_every_kind_are_compared_and_drawn(case):
     assert len(found["recommendation"]["scorings"]) == (1 if case == "a number" else 3)
     assert found["noise_experiment"]["random_scores"]
     page = page_of(found)
-    assert 'id="model_effect"' in page
+    assert 'id="noise_experiment"' in page
     assert 'id="recommendation"' in page
 
 

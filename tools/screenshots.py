@@ -20,7 +20,7 @@ SHOWN = {
     "columns": "#columns .scroll",
     "redundancy": "#redundancy figure:has(#shared)",
     "subset": "#subset figure:has(#sizes)",
-    "model_effect": "#model_effect .experiment",
+    "model_effect": "#noise_experiment .experiment",
     "assessment": "#assessment figure >> nth=0",
     "maps": "#map-1 .map-figure",
     "quality": "#quality .quad",

@@ -80,7 +80,7 @@ def test_of_six_columns_sets_are_named_by_numbers_and_a_key_states_which() -> No
     shown = drawn(6)
     assert list(shown["key"]) == [f"column {j}" for j in range(6)]
     texts = [text.get_text() for text in panel_of(shown["chart"]).texts]
-    assert texts[texts.index("1 2 6") + 1] == "0.300"
+    assert texts[texts.index("1 2 6") + 1] == "0.3"
     assert drawn(5)["key"] == []
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tamiz.report.subset import discretization_note, reason_rows
+from tamiz.report.columns import reason_sentence
+from tamiz.report.subset import discretization_note
 
 from . import sample
 from .reading import record_of, render, subset_of
@@ -23,40 +24,41 @@ def reason_text(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
         "similar": [{"name": "weight", "uncertainty": 0.81}, {"name": "height", "uncertainty": 0.3}],
     }  # fmt: skip
     changed = {"value": 0.5, "sizes": None, "min_gain": 1e-5, **(subset or {}), "reasons": [{**one, **reason}]}
-    (row,) = reason_rows(subset_of({**sample.wine()["subset"], **changed}))
-    return str(row["sentence"])
+    made = subset_of({**sample.wine()["subset"], **changed})
+    return reason_sentence(made.reasons[0], made)
 
 
 @pytest.mark.parametrize(
     ("reason", "sentence"),
     [
-        ({}, "More similar to weight (0.81) than to the target (0.2); adding it would lower the merit by 0.1."),
+        ({}, "More similar to weight (0.81) than to the target (0.2); adding it would change the merit by −0.1."),
         (
             {"relevance": 0.9},
-            "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; adding it would lower the merit by 0.1.",
+            "Adds less than it costs, with a symmetric uncertainty of 0.9 with the target; "
+            "adding it would change the merit by −0.1.",
         ),
-        ({"relevance": 0.0}, "Almost unrelated to the target (symmetric uncertainty 0); adding it would lower the merit by 0.1."),
+        ({"relevance": 0.0}, "Almost unrelated to the target (symmetric uncertainty 0); adding it would change the merit by −0.1."),
         (
             {"relevance": 0.004},
-            "Almost unrelated to the target (symmetric uncertainty 0.004); adding it would lower the merit by 0.1.",
+            "Almost unrelated to the target (symmetric uncertainty 0.004); adding it would change the merit by −0.1.",
         ),
-        ({"relevance": None, "similar": []}, "Adds less than it costs: adding it would lower the merit by 0.1."),
-        ({"alternative_merit": 0.5}, "Adding it would not change the merit, and of equal subsets the smaller is kept."),
-        ({"alternative_merit": 0.5 + 1e-17}, "Adding it would not change the merit, and of equal subsets the smaller is kept."),
+        ({"relevance": None, "similar": []}, "Adds less than it costs; adding it would change the merit by −0.1."),
+        ({"alternative_merit": 0.5}, "Adding it would change the merit by 0, and of equal subsets the smaller is kept."),
+        ({"alternative_merit": 0.5 + 1e-17}, "Adding it would change the merit by 0, and of equal subsets the smaller is kept."),
         (
             {"alternative_merit": 0.500005},
-            "Adding it would raise the merit by 5 × 10⁻⁶, less than the search counts as a gain.",
+            "Adding it would change the merit by +5 × 10⁻⁶, less than the search counts as a gain.",
         ),
-        ({"alternative_merit": 0.6}, "Adding it would raise the merit by 0.1: the search did not evaluate that subset."),
+        ({"alternative_merit": 0.6}, "Adding it would change the merit by +0.1: the search did not evaluate that subset."),
         ({"alternative_merit": None}, "The merit after adding it was not computed."),
-        ({"chosen": True}, "Removing it would lower the merit by 0.1."),
-        ({"chosen": True, "group": ["b", "c"]}, "Removing it and b and c would lower the merit by 0.1."),
-        ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; removing it would raise the merit by 0.1."),
-        ({"role": "excluded"}, "Excluded by you; adding it would lower the merit by 0.1."),
+        ({"chosen": True}, "Removing it would change the merit by −0.1."),
+        ({"chosen": True, "group": ["b", "c"]}, "Removing it, b and c would change the merit by −0.1."),
+        ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; removing it would change the merit by +0.1."),
+        ({"role": "excluded"}, "Excluded by you; adding it would change the merit by −0.1."),
         ({"same_as": "years"},
-         "Equivalent to years (a copy or a one-to-one recoding), so not searched; adding it would lower the merit by 0.1."),
+         "Equivalent to years (a copy or a one-to-one recoding), so not searched; adding it would change the merit by −0.1."),
         ({"same_as": "years", "alternative_merit": None},
-         "Equivalent to years (a copy or a one-to-one recoding), so not searched."),
+         "Equivalent to years (a copy or a one-to-one recoding), so not searched; the merit after adding it was not computed."),
         ({"role": "excluded", "alternative_merit": None}, "Excluded by you; the merit after adding it was not computed."),
     ],
 )  # fmt: skip
@@ -66,25 +68,14 @@ def test_each_sentence_follows_from_the_numbers(reason: dict[str, Any], sentence
 
 def test_a_size_that_was_asked_for_is_the_reason() -> None:
     assert reason_text({"sizes": [2, 2]}, alternative_merit=0.6) == (
-        "With it there would be 3 columns, and 2 were requested; adding it would raise the merit by 0.1."
+        "There would be 3 columns (requested: 2); adding it would change the merit by +0.1."
     )
     assert reason_text({"sizes": [2, 4]}, chosen=True, alternative_size=1) == (
-        "Without it 1 column would be left, and 2 to 4 were requested; removing it would lower the merit by 0.1."
+        "There would be 1 column (requested: 2 to 4); removing it would change the merit by −0.1."
     )
     assert reason_text({"sizes": [1, 1]}, alternative_size=2, alternative_merit=None) == (
-        "With it there would be 2 columns, and 1 was requested; the merit after adding it was not computed."
+        "There would be 2 columns (requested: 1); the merit after adding it was not computed."
     )
-
-
-def test_selected_columns_are_listed_first_by_loss_then_dropped_ones_by_gain(wine: dict[str, Any]) -> None:
-    rows = reason_rows(subset_of(wine["subset"]))
-    kept = [row for row in rows if row["chosen"]]
-    assert rows[: len(kept)] == kept
-    assert {row["name"] for row in kept} == set(wine["subset"]["columns"])
-    assert [row["change"] for row in kept] == sorted(row["change"] for row in kept)
-    others = [row["change"] for row in rows[len(kept) :]]
-    assert others == sorted(others, reverse=True)
-    assert all(change <= 0 for change in others)
 
 
 def test_the_discretization_of_numbers_is_stated_beside_the_table(wine: dict[str, Any]) -> None:
@@ -102,16 +93,9 @@ def test_the_discretization_of_numbers_is_stated_beside_the_table(wine: dict[str
     assert discretization_note(record_of(wine)) == ""
 
 
-def test_a_merit_that_was_not_asked_for_is_a_dash_and_is_shown_last(wine: dict[str, Any]) -> None:
-    wine["subset"]["reasons"][-1]["alternative_merit"] = None
-    rows = reason_rows(subset_of(wine["subset"]))
-    last = [row for row in rows if row["chosen"] == wine["subset"]["reasons"][-1]["chosen"]][-1]
-    assert last["name"] == wine["subset"]["reasons"][-1]["name"]
-    assert (last["change"], last["change_text"]) == (None, "–")
-
-
 def test_without_a_recommendation_the_sentence_is_the_evidence_of_each_column(wine: dict[str, Any]) -> None:
-    wine["recommendation"] = None
+    wine |= {"recommendation": None, "decisions": []}
     page = words(section(render(wine), "columns"))
-    for row in reason_rows(subset_of(wine["subset"])):
-        assert row["sentence"] in page
+    subset = subset_of(wine["subset"])
+    for reason in subset.reasons:
+        assert reason_sentence(reason, subset) in page

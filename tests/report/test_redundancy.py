@@ -44,10 +44,9 @@ def test_nothing_compared_is_no_section(wine: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("groups", "lead"),
     [
-        ([["ash", "hue"]], "ash and hue are redundant; the other 2 columns are in no group."),
-        ([["ash", "hue", "proline"]], "ash, hue and proline are redundant; the other column is in no group."),
-        ([["ash", "hue"], ["proline", "alcohol"]], "ash and hue are redundant: 2 such groups contain 4 of the 4 columns."),
-        ([["ash", "hue", "proline", "alcohol"]], "ash, hue, proline and alcohol are redundant."),
+        ([["ash", "hue"]], "1 group of redundant columns (2 of 4 columns), such as ash and hue."),
+        ([["ash", "hue", "proline"]], "1 group of redundant columns (3 of 4 columns), such as ash, hue and proline."),
+        ([["ash", "hue"], ["proline", "alcohol"]], "2 groups of redundant columns (4 of 4 columns), such as ash and hue."),
     ],
 )  # fmt: skip
 def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[str]], lead: str) -> None:
@@ -58,13 +57,16 @@ def test_the_lead_names_the_largest_group_and_counts_the_rest(groups: list[list[
 def test_without_a_group_the_lead_states_the_threshold_and_the_most_similar_pair() -> None:
     lead = collected(found(["ash", "hue", "proline", "alcohol"], [0.6, 0.1, 0, 0.2, 0, 0]))["lead"]
     assert lead == (
-        "No two of the 4 columns are redundant: the strongest pair is ash and hue (|r| 0.60), below the threshold of 0.9."
+        "No two of the 4 columns are called redundant: the strongest pair is ash and hue (|r| 0.60), below the threshold of 0.9."
     )
 
 
 def test_a_pair_with_all_information_shared_outside_a_group_is_not_called_different() -> None:
     lead = collected(found(["ash", "hue"], [1.0]))["lead"]
-    assert lead == "ash and hue (|r| 1.00) are not called redundant: there are too few rows with both values."
+    assert lead == (
+        "No two of the 2 columns are called redundant: the strongest pair is ash and hue (|r| 1.00), "
+        "on too few rows with both values."
+    )
 
 
 def test_a_constant_column_is_neither_kept_nor_counted() -> None:
@@ -80,7 +82,7 @@ def test_a_constant_column_is_neither_kept_nor_counted() -> None:
 def test_a_group_states_its_weakest_pair_with_the_measure_and_sums_are_sentences() -> None:
     result = found(["ash", "hue"], [0.95], ["ash", "hue"], sums=["ash = hue + proline, exactly."])
     told = collected(result)
-    assert [group["weakest"] for group in told["groups"]] == ["V 0.95"]
+    assert [weakest for _, weakest in told["groups"]] == ["V 0.95"]
     page = render(result)
     assert "weakest pair V 0.95" in page
     assert "<li>ash = hue + proline, exactly.</li>" in page
@@ -93,10 +95,10 @@ def test_a_measure_that_is_not_named_is_refused() -> None:
 
 def test_the_strongest_pairs_come_first_and_ties_keep_their_order() -> None:
     told = collected(found(["ash", "hue", "proline"], [0.2, 0.8, 0.2]))
-    assert [(pair["names"], pair["share"]) for pair in told["pairs"]] == [
-        (("ash", "proline"), "0.80"),
-        (("ash", "hue"), "0.20"),
-        (("hue", "proline"), "0.20"),
+    assert [(names, share) for share, names, _ in told["pairs"]] == [
+        (("ash", "proline"), 0.8),
+        (("ash", "hue"), 0.2),
+        (("hue", "proline"), 0.2),
     ]
 
 
@@ -118,8 +120,8 @@ def test_columns_excluded_from_the_comparison_are_reported() -> None:
         "columns more were not compared because "
         "of the cost, and are kept."
     )
-    assert told["lead"].startswith("No two of the 2,000 columns that were compared (of 3,000) are redundant")
-    assert told["drawn"].endswith("The matrix shows the 2 of 2,000 columns with the largest values.")
+    assert told["lead"].startswith("No two of the 2,000 columns that were compared (of 3,000) are called redundant")
+    assert "The matrix shows the 2 of 2,000 columns with the largest values." in render(result)
 
 
 def test_the_matrix_is_symmetric_with_ones_on_its_diagonal_and_frames_adjacent_groups() -> None:

@@ -29,8 +29,10 @@ def test_versions_and_seed_are_shown(wine: dict[str, Any]) -> None:
 def test_a_study_in_python_has_no_command(wine: dict[str, Any]) -> None:
     wine["reproduction"] |= {"command": None, "placeholders": ["data", "target"]}
     shown = collect_reproduction(record_of(wine))
-    assert [block["id"] for block in shown["blocks"]] == ["python"]
-    assert shown["blocks"][0]["text"] == "Replace data and target by the objects that were passed to the study."
+    assert shown["python_hint"] == "Replace data and target by the objects that were passed to the study."
+    page = render(wine)
+    assert 'id="reproduction-python"' in page
+    assert 'id="reproduction-command"' not in page
 
 
 def test_without_a_seed_fewer_guarantees_are_stated(wine: dict[str, Any]) -> None:
@@ -40,7 +42,7 @@ def test_without_a_seed_fewer_guarantees_are_stated(wine: dict[str, Any]) -> Non
         shown["lead"]
         == "The code below repeats this study of wine.csv with other random draws, because it had no seed."
     )
-    assert dict(shown["facts"])["Seed"] == "none"
+    assert "Seed none" in words(section(render(wine), "reproduction"))
 
 
 def test_only_a_limit_in_seconds_makes_the_numbers_depend_on_the_machine(wine: dict[str, Any]) -> None:

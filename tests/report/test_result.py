@@ -133,27 +133,25 @@ def test_missing_or_mistyped_values_are_named(spoil: Any, sentence: str, wine: d
 
 def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -> None:
     lines = ["", *summary(result_of(wine)).splitlines()]
-    assert lines[1] == "  Table: 178 rows, 16 columns, target class (3 classes)"
+    assert lines[1] == "  Table: 180 rows, 16 columns, target class (3 classes); used are 178 rows and 14 columns."
     assert lines[2] == "  Information gain: flavanoids 0.8718, proline 0.7812, color_intensity 0.6694"
     assert lines[5].startswith("  Subset: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[5].endswith("(CFS 0.6998 by Forward selection, 71 evaluations)")
     assert lines[6].startswith("  Recommended: Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280")
-    assert lines[7].startswith("  Change: ")
-    assert "nearest neighbours −0.020 (−0.050 to +0.010)" in lines[7]
-    assert lines[8].startswith("  Effect on models: With ")
-    assert "naive Bayes gains; no significant difference for nearest neighbours and decision tree." in lines[8]
-    assert lines[9].startswith("  Reliability: With the 6 columns selected by CFS, ")
-    assert "AUC 0.940 in nested" in lines[9]
-    assert lines[10].startswith(
+    assert lines[7].startswith("  Effect on models: Weighted AUC of each model on the recommended columns, ")
+    assert "nearest neighbours 0.910, −0.020 (−0.050 to +0.010)" in lines[7]
+    assert lines[8].startswith("  Reliability: With the selected columns, ")
+    assert "AUC 0.940 (95% " in lines[8]
+    assert lines[9].startswith(
         "  Error rates: On 20 semi-synthetic targets of 178 rows, the search finds 50% ± 0% of the true "
     )
-    assert lines[11] == "  Graph: 1,802 edges join 178 rows, in one component"
-    assert lines[12] == "  Maps: PCA and Laplacian eigenmaps"
+    assert lines[10] == "  Graph: 1,802 edges join 178 rows, in one component"
+    assert lines[11] == "  Maps: PCA and Laplacian eigenmaps"
 
 
 def test_the_plain_form_of_a_bare_result_has_no_empty_lines(bare: dict[str, Any]) -> None:
     assert summary(result_of(bare)).splitlines() == [
-        "  Table: 178 rows, 16 columns",
+        "  Table: 178 rows, 16 columns, no target; used are 178 rows and 14 columns.",
         "  Variance: proline 99,167, magnesium 204, alcalinity_of_ash 11.15",
         "  Maps: PCA",
     ]

@@ -16,8 +16,7 @@ from tamiz.runtime.codec import from_json
 
 from . import sample, sample_model_effect
 
-SELECTION = "the 2 columns selected by CFS"
-BETTER = f"With {SELECTION}, new rows are predicted better than without columns: "
+BETTER = "With the selected columns, new rows are predicted better than without columns: "
 
 
 def assessed(
@@ -47,34 +46,27 @@ def null(n_reached: int) -> dict[str, Any]:
 
 
 def verdict(data: dict[str, Any]) -> str:
-    return assessment_verdict(from_json(SelectionReport, data), SELECTION)
+    return assessment_verdict(from_json(SelectionReport, data))
 
 
-def test_the_verdict_states_score_rows_and_baseline_and_how_much_of_the_apparent_score_is_optimism() -> None:
+def test_the_verdict_states_score_interval_rows_and_baseline_and_how_much_of_the_apparent_score_is_optimism() -> None:
     assert verdict(assessed(0.87, 0.79, 0.5)) == (
-        f"{BETTER}accuracy 79.0% in nested cross-validation of 178 rows, "
-        "baseline 50.0%. The apparent score is accuracy 87%, of which 8 points are optimism."
+        f"{BETTER}accuracy 79.0% (95% 75.0% to 83.0%) in nested cross-validation of 178 rows, "
+        "baseline 50.0%. Apparent score: accuracy 87.0%; optimism: 8.0 points."
     )
-    assert verdict(assessed(0.87, 0.858, 0.5)).endswith("is accuracy 87.0%, of which 1.2 points are optimism.")
-    assert verdict(assessed(0.87, 0.86, 0.5)).endswith("of which 1.0 points are optimism.")
-    assert verdict(assessed(0.8, 0.81, 0.5)).endswith(
-        "The apparent score, accuracy 80.0%, is not higher: no optimism was found."
-    )
-    assert verdict(assessed(0.8, 0.8, 0.5)).endswith(
-        "The apparent score, accuracy 80%, is not higher: no optimism was found."
-    )
+    assert verdict(assessed(0.87, 0.86, 0.5)).endswith("; optimism: 1.0 point.")
+    assert verdict(assessed(0.8, 0.81, 0.5)).endswith("Apparent score: accuracy 80.0%; optimism: 0.0 points.")
     assert verdict(assessed(0.41, 0.3, -0.02, "r2")) == (
-        f"{BETTER}R² 0.300 in nested cross-validation of 178 rows, "
-        "baseline −0.020. The apparent score is R² 0.410, of which 0.110 is optimism."
+        f"{BETTER}R² 0.300 (95% 0.260 to 0.340) in nested cross-validation of 178 rows, "
+        "baseline −0.020. Apparent score: R² 0.410; optimism: 0.110."
     )
 
 
-def test_without_a_gain_the_verdict_begins_with_that_and_the_interval() -> None:
+def test_without_a_gain_the_verdict_begins_with_that() -> None:
     words = verdict(assessed(0.69, 0.4, 0.55, null=null(3)))
     assert words.startswith(
         "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets: accuracy 40.0% "
-        "(95% 36.0% to "
-        "44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
+        "(95% 36.0% to 44.0%) in nested cross-validation of 178 rows, baseline 55.0%."
     )
     words = verdict(assessed(0.69, 0.54, 0.55))
     assert words.startswith("No gain over the baseline was found on new rows: accuracy 54.0% (95% ")
@@ -102,16 +94,15 @@ def test_a_gain_with_a_merit_within_the_permutation_null_is_stated_with_that_lim
 def test_a_search_that_keeps_no_column_has_no_score() -> None:
     found = assessed(0.5, 0.5, 0.5, support="000")
     assert verdict(found) == (
-        "The search keeps no column, so there is no score to evaluate; the baseline is accuracy 50%."
+        "The search keeps no column, so there is no score to evaluate; the baseline is accuracy 50.0%."
     )
 
 
 def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() -> None:
     found = assessed(0.9, 0.85, 0.6, other_scores=beside("roc_auc", 0.88, 0.5))
     assert verdict(found) == (
-        f"{BETTER}AUC 0.880 in nested cross-validation of 178 rows, "
-        "baseline 0.500. The apparent score is accuracy 90% beside 85% in nested cross-validation, of which 5 points are "
-        "optimism."
+        f"{BETTER}AUC 0.880 (95% 0.880 to 0.880) in nested cross-validation of 178 rows, "
+        "baseline 0.500. Apparent score: accuracy 90.0%; optimism: 5.0 points."
     )
     record = from_json(SelectionReport, found)
     assert record.scores_of("roc_auc").nested.mean == pytest.approx(0.88)
@@ -121,14 +112,14 @@ def test_where_another_score_decides_both_it_and_the_apparent_one_are_named() ->
 @pytest.mark.parametrize(
     ("nested", "words"),
     [
-        (0.94, " Its accuracy, 94.0%, is below the 95.0% of always predicting the most frequent class."),
-        (0.95, " Its accuracy, 95.0%, is no more than the 95.0% of always predicting the most frequent class."),
-        (0.96, "no optimism was found."),
+        (0.94, " Its accuracy, 94.0%, is not above the 95.0% of always predicting the most frequent class."),
+        (0.95, " Its accuracy, 95.0%, is not above the 95.0% of always predicting the most frequent class."),
+        (0.96, "optimism: 0.000."),
     ],
 )
 def test_accuracy_below_the_most_frequent_class_is_stated_beside_a_gain(nested: float, words: str) -> None:
     found = assessed(0.8, 0.8, 0.5, "roc_auc", other_scores=beside("accuracy", nested, 0.95))
-    assert verdict(found).startswith(f"{BETTER}AUC 0.800 in nested")
+    assert verdict(found).startswith(f"{BETTER}AUC 0.800 (95% ")
     assert verdict(found).endswith(words)
 
 
@@ -147,17 +138,17 @@ def test_a_rare_class_that_columns_predict_is_a_gain_although_accuracy_is_below_
     assert accuracy.nested.mean < accuracy.baseline.mean == pytest.approx(0.95)
     assert found.deciding_score == "roc_auc"
     assert found.beats_baseline
-    words = assessment_verdict(found, SELECTION)
+    words = assessment_verdict(found)
     mean = found.nested.mean
-    assert words.startswith(f"{BETTER}AUC {mean:.3f} in nested")
-    assert f"is below the {100 * accuracy.baseline.mean:.1f}% of always predicting the most frequent class" in words
+    assert words.startswith(f"{BETTER}AUC {mean:.3f} (95% ")
+    assert f"is not above the {100 * accuracy.baseline.mean:.1f}% of always predicting the most frequent class" in words
     assert "No gain" not in words
     # So too where accuracy was asked for.
     asked = selection_report(
         RankSelector(FisherScore(), n_features=2), *imbalanced(), scoring="accuracy", n_splits=5, n_permutations=0
     )
     assert (asked.scoring, asked.deciding_score) == ("accuracy", "roc_auc")
-    assert "No gain" not in assessment_verdict(asked, SELECTION)
+    assert "No gain" not in assessment_verdict(asked)
     assert "No gain" not in asked.verdict
 
 
@@ -167,7 +158,7 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(200, 10)), np.arange(200) % 20 == 0
         found = selection_report(RankSelector(FisherScore(), n_features=3), X, y, n_splits=5, n_permutations=0)
-        words = assessment_verdict(found, SELECTION)
+        words = assessment_verdict(found)
         gains += found.beats_baseline
         if found.beats_baseline:
             continue
@@ -180,16 +171,11 @@ def test_columns_of_noise_are_no_gain_in_nine_of_ten_tables_of_a_rare_class() ->
 
 
 def test_scores_are_named_and_written_as_shares_or_numbers() -> None:
-    share, number = (
-        ScoreFormat("balanced_accuracy", with_fraction=False),
-        ScoreFormat("neg_mean_squared_error", with_fraction=False),
-    )
-    assert (share.name, share.format_score(0.5)) == ("balanced accuracy", "50%")
+    share, number = ScoreFormat("balanced_accuracy"), ScoreFormat("neg_mean_squared_error")
+    assert (share.name, share.format_score(0.5)) == ("balanced accuracy", "50.0%")
     assert (number.name, number.format_score(-2.5)) == ("neg mean squared error", "−2.500")
-    assert ScoreFormat("roc_auc", with_fraction=True).clipped_interval((-0.1, 1.1)) == (0.0, 1.0)
-    assert ScoreFormat("r2", with_fraction=True).clipped_interval((-0.1, 1.1)) == (-0.1, 1.1)
+    assert ScoreFormat("roc_auc").format_interval((-0.1, 1.1)) == "0.000 to 1.000"
+    assert ScoreFormat("r2").format_interval((-0.1, 1.1)) == "−0.100 to 1.000"
     # Of several classes there are several averages.
-    names = [
-        ScoreFormat(score, with_fraction=True).name for score in ("roc_auc", "roc_auc_ovr_weighted", "roc_auc_ovr")
-    ]
+    names = [ScoreFormat(score).name for score in ("roc_auc", "roc_auc_ovr_weighted", "roc_auc_ovr")]
     assert names == ["AUC", "weighted AUC", "mean AUC"]

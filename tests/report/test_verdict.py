@@ -9,7 +9,7 @@ import pytest
 
 from tamiz.assessment.score_report import Recommendation
 from tamiz.report import marks
-from tamiz.report.recommendation import decision_code, decision_row, short_reasons
+from tamiz.report.recommendation import column_reasons, decision_code, decision_sentence
 from tamiz.report.verdict import collect_verdict
 from tamiz.runtime.codec import from_json
 
@@ -77,14 +77,14 @@ def test_all_columns_are_one_selection(wine: dict[str, Any]) -> None:
 
 def test_reasons_are_those_of_the_selection(wine: dict[str, Any]) -> None:
     record = record_of(wine)
-    reasons = short_reasons(record)
+    reasons = {name: why for name, (_, why) in column_reasons(record).items()}
     decisions = record.decisions
     assert decisions
     beginnings = {"kept": "kept", "same": "redundant with", "nothing": "adds nothing measurable", "less": "adds less"}
     for one in decisions:
         if not one.kept or one.name not in {c.name for c in record.table.columns if c.exclusion or c.same_as}:
             assert reasons[one.name].startswith(beginnings[decision_code(one)])
-    by_name = {one.name: decision_row(one, record.recommendation)["sentence"] for one in decisions}
+    by_name = {one.name: decision_sentence(one) for one in decisions}
     for one in decisions:
         code = decision_code(one)
         assert ("nothing measurable to the other" in by_name[one.name]) == (code == "nothing")
@@ -218,7 +218,7 @@ def test_parts_of_a_date_count_as_one_column(wine: dict[str, Any]) -> None:
     for column in wine["table"]["columns"]:
         if column["name"] in (first, second):
             column["date"] = "sold"
-    assert f"{len(decided) - 1} add nothing measurable" in shown(wine)["asides"]
+    assert f"{len(decided) - 1} adding nothing measurable" in shown(wine)["asides"]
 
 
 def test_without_criteria_columns_are_listed_in_their_order(wine: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ import tamiz
 from tamiz._study import models
 from tamiz.assessment import recommend_columns
 from tamiz.assessment.column_importance import selection_importance
-from tamiz.report.recommendation import decision_row
+from tamiz.report.columns import collect_columns
+from tamiz.report.recommendation import decision_sentence
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -31,17 +32,18 @@ def studied(table):
 
 def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied):
     decisions = studied.record.decisions
-    shown = {one.name: decision_row(one, studied.record.recommendation) for one in decisions}
+    shown = {one.name: decision_sentence(one) for one in decisions}
     p_values = {one.name: one.p_value for one in decisions}
     assert list(shown) == list(table[0])
     assert [one.name for one in decisions if one.kept] == ["strong", "weak"]
     for name in ("strong", "weak"):
-        assert shown[name]["sentence"] == "Adds to the others."
+        assert shown[name] == "Adds to the others."
         assert p_values[name] < 1e-6
-        assert shown[name]["folds"] == "3 of 3"
-    assert shown["copy"]["sentence"].startswith("Equivalent to strong (")
-    assert shown["near"]["sentence"] == "More similar to strong than to the target."
-    assert shown["near"]["similar"][0][0] == "strong"
+    folds = {row["name"]: dict(row["facts"])["Chosen in the folds"] for row in collect_columns(studied.record)["rows"]}
+    assert [folds[name] for name in ("strong", "weak", "copy")] == ["3 of 3", "3 of 3", "0 of 3"]
+    assert shown["copy"].startswith("Equivalent to strong (")
+    assert shown["near"] == "More similar to strong than to the target."
+    assert next(one for one in decisions if one.name == "near").similar[0].name == "strong"
     assert min(p_values[name] for name in ("n1", "n2", "n3")) > 0.01
 
 
@@ -62,8 +64,6 @@ def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(tabl
     monkeypatch.setattr("tamiz.models.named_models._REGRESSORS", ("ridge",))
     monkeypatch.setattr(models, "MAX_IMPORTANCE_WORK", 0)
     found = tamiz.study(*table, maps=[], relevances=[])
-    recommended = found.record.recommendation
-    shown = {one.name: decision_row(one, recommended) for one in found.record.decisions}
-    assert {one["p_text"] for one in shown.values()} == {""}
-    assert shown["n1"]["sentence"] == "Adds less than the margin to the kept columns."
+    shown = {one.name: decision_sentence(one) for one in found.record.decisions}
+    assert shown["n1"] == "Adds less than the margin to the kept columns."
     assert "p-value of what it adds" not in found.page()

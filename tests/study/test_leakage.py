@@ -250,7 +250,7 @@ def test_columns_of_a_formula_are_named_with_it_and_excluded_together():
     )
     (sentence,) = leakage_warnings(find_leakage(limit), limit.schema)
     assert "columns 'casual' and 'registered' together" in sentence
-    assert "with the limit " in sentence
+    assert "with the limits " in sentence
 
 
 def crowd(seed=0, n=120, n_rare=40):

@@ -51,9 +51,10 @@ def test_sections_agree_in_rows_folds_models_scores_and_numbers(monkeypatch):
         assert added.scores("random", model)[0].mean == every[model, "roc_auc"].mean
     shown = {entry.name: entry.load()(record) for entry in registry.of_kind("section")}
     rows = f"{recommended.n_samples:,} rows"
-    for section in ("recommendation", "model_effect", "assessment"):
-        assert rows in shown[section]["lead"]
-        assert "0.500" in shown[section]["lead"], section
+    for text in (shown["recommendation"]["measured"], shown["noise_experiment"]["design"], shown["assessment"]["lead"]):
+        assert rows in text
+    for text in (shown["recommendation"]["measured"], shown["assessment"]["lead"]):
+        assert "0.500" in text
     for part in parts:
         assert any("of 400 rows, drawn at random" in note for note in part.notes)
 

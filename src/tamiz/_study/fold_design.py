@@ -12,7 +12,7 @@ import numpy as np
 from tamiz._study.leakage import exclude_leaks, find_leakage
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import FoldDesignRecord, LeakageFinding
-from tamiz.report.score_text import score_format_for
+from tamiz.report.score_text import ScoreFormat
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
 from tamiz.table.in_memory import load_column
@@ -149,7 +149,7 @@ def _compare(table: Table, leaks: Sequence[LeakageFinding], *, forward: bool = T
 
 def _describe_design(found: FoldDesignComparison) -> Verdict:
     """Return why the folds respect groups or a time, and the options that state it or keep random folds."""
-    score = score_format_for(found.scoring)
+    score = ScoreFormat(found.scoring)
     honest, random = score.format_score(found.score), score.format_score(found.random_score)
     option = "--group" if found.kind == "groups" else "--time"
     folds = f"whole groups of {found.name!r}" if found.kind == "groups" else f"later rows by {found.name!r}"

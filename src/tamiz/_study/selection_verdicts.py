@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tamiz.assessment.score_report import Recommendation
 from tamiz.assessment.set_stability import Stability
 from tamiz.report.records.columns import ColumnDecision
-from tamiz.report.score_text import change_text, model_name, score_format_for
+from tamiz.report.score_text import ScoreFormat, change_text, model_name
 from tamiz.report.text import join_names, kinds_argument, kinds_option
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
@@ -42,7 +42,7 @@ def perfect_score_warnings(found: Recommendation) -> list[Verdict]:
     names = [*(name for name in order if name in columns), *(name for name in columns if name not in order)]
     named = join_names([repr(name) for name in names[:_MAX_NAMED]])
     which = named if size <= _MAX_NAMED else f"{size:,} columns, of which {named} are the best"
-    score, name = score_format_for(scoring), model_name(model, found.models[model])
+    score, name = ScoreFormat(scoring), model_name(model, found.models[model])
     its = "its values are" if size == 1 else "their values are"
     sentence = (
         f"The {score.name} of {name} is {score.format_score(1.0)} on {which}: check that {its} known before the "
@@ -55,7 +55,7 @@ def loss_warnings(found: Recommendation) -> list[Verdict]:
     """Return a warning of the models that lose more than the margin on the recommended columns, beyond the error; or none."""
     if found.chance:
         return []
-    score = score_format_for(found.scorings[0])
+    score = ScoreFormat(found.scorings[0])
     losses = [
         change_text(model_name(model, label), change, score)
         for model, label in found.models.items()

@@ -16,7 +16,7 @@ from tamiz.drift.sentences import (
     scorer_label,
 )
 from tamiz.report.html import make_environment, read_styles
-from tamiz.report.marks import Scale, distribution_picture, dot_interval, point_picture
+from tamiz.report.marks import Scale, distribution_picture, point_picture
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _scores(found: TableComparison) -> dict[str, Any] | None:
         {
             "label": label,
             "text": format_score(value),
-            "mark": dot_interval(scale.at(value), tuple(map(scale.at, interval))),
+            "mark": scale.mark(value, interval),
         }
         for label, value, interval in rows
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
@@ -231,6 +232,7 @@ class BorutaSelector(Selector):
 
     def describe(self) -> list[str]:
         """Return sentences on the fitted selector: how many columns have which status, and what the tests bound."""
+        check_is_fitted(self)
         found: dict[str, list[str]] = {status: [] for status in _STATUSES}
         for record in self._column_records(status=self.status_):
             found[record["status"]].append(record["column"])
@@ -245,6 +247,7 @@ class BorutaSelector(Selector):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of the fitted selector for JSON: its parameters, and the status and the hits of every column."""
+        check_is_fitted(self)
         return {
             "relevance": method_label(criteria, self.relevance_)["label"],
             "alpha": self.alpha,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
@@ -262,6 +263,7 @@ class KnockoffSelector(Selector):
 
     def describe(self) -> list[str]:
         """Return sentences on the fitted selector: the bound with its assumptions, and the checks of these that failed."""
+        check_is_fitted(self)
         failed = [check.name for check in self.checks_ if check.passed is False]
         return [
             f"Knockoffs with {method_label(criteria, self.importance_)['label']}: the expected share of false columns among the "
@@ -271,6 +273,7 @@ class KnockoffSelector(Selector):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of the fitted selector for JSON; the threshold and the statistics are those of the first draw."""
+        check_is_fitted(self)
         checks = [
             {
                 "name": one.name,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
@@ -269,6 +270,7 @@ class StabilitySelector(Selector):
 
     def describe(self) -> list[str]:
         """Return sentences on the fitted selector: what the halves selected, and the bound with its assumption."""
+        check_is_fitted(self)
         n_selected, n_used, q = int(self.support_.sum()), len(self.schema_.used), self.n_features_per_half_
         # The mean over halves that select different numbers need not be whole.
         of_a_half = "1 column" if q == 1 else f"{q:g} columns"
@@ -291,6 +293,7 @@ class StabilitySelector(Selector):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of the fitted selector for JSON: the bound, and the selection frequency of every column."""
+        check_is_fitted(self)
         return {
             "relevance": self._label,
             "n_pairs": self.n_pairs_,

@@ -9,18 +9,18 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    result          result:Result                          result    Result of a study
-    table           table:collect_table                    section   Table
-    recommendation  recommendation:collect_recommendation  section   Recommended columns
-    columns         columns:collect_columns                section   Columns
-    redundancy      redundancy:collect_redundancy          section   Redundancy
-    subset          subset:collect_subset                  section   Subset
-    model_effect    model_effect:collect_model_effect      section   Effect on models
-    assessment      assessment:collect_assessment          section   Reliability
-    graph           graph:collect_graph                    section   Graph
-    maps            maps:collect_maps                      section   Maps
-    quality         quality:collect_quality                section   Quality of the maps
-    reproduction    reproduction:collect_reproduction      section   Reproduce
+    result            result:Result                              result   Result of a study
+    table             table:collect_table                        section  Table
+    recommendation    recommendation:collect_recommendation      section  Recommended columns
+    columns           columns:collect_columns                    section  Columns
+    redundancy        redundancy:collect_redundancy              section  Redundancy
+    subset            subset:collect_subset                      section  Subset
+    noise_experiment  noise_experiment:collect_noise_experiment  section  Noise experiment
+    assessment        assessment:collect_assessment              section  Reliability
+    graph             graph:collect_graph                        section  Graph
+    maps              maps:collect_maps                          section  Maps
+    quality           quality:collect_quality                    section  Quality of the maps
+    reproduction      reproduction:collect_reproduction          section  Reproduce
     """,
 )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import warnings
 from dataclasses import dataclass
 from io import StringIO
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from tamiz.display import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -97,10 +97,16 @@ class Chart:
             canvas: Any = FigureCanvasSVG(self.figure())
             canvas.print_svg(written, metadata={"Date": None, "Creator": None})
         root = ElementTree.fromstring(written.getvalue())
-        drawing = _Elements(root)
-        body = "".join(_write(kind, attributes, text) for kind, attributes, text in drawing.compact())
+        markers = {path.attrib["id"]: path.attrib for path in root.iter(f"{_SVG}path") if "id" in path.attrib}
+        marks = list(_merge(_flatten(root, markers)))
+        used = {attributes.get("clip-path") for _, attributes, _ in marks}
+        body = [_write(*mark) for mark in marks]
+        for clip in root.iter(f"{_SVG}clipPath"):
+            if f"url(#{clip.attrib['id']})" in used:
+                shapes = "".join(_write("rect", dict(part.attrib), "") for part in clip)
+                body.append(_write("clipPath", {"id": clip.attrib["id"]}, Markup(shapes)))
         view = {"viewBox": root.attrib["viewBox"], "class": "chart", "role": "img", "aria-label": self.described}
-        return Markup(_write("svg", view, body + drawing.clips(), escaped=True))
+        return Markup(_write("svg", view, Markup("".join(body))))
 
 
 def _place_texts(figure: Figure, axes: Axes) -> None:
@@ -127,84 +133,50 @@ def _place_texts(figure: Figure, axes: Axes) -> None:
     )
 
 
-class _Elements:
-    """The marks of an SVG document of matplotlib without its groups; each is a kind, attributes and text."""
+# The kind, the attributes and the text of an element.
+_Mark: TypeAlias = tuple[str, dict[str, str], str]
 
-    def __init__(self, root: ElementTree.Element) -> None:
-        self._clips = {clip.attrib["id"]: clip for clip in root.iter(f"{_SVG}clipPath")}
-        in_clips = {part for clip in self._clips.values() for part in clip}
-        self._markers = {
-            path.attrib["id"]: path.attrib
-            for path in root.iter(f"{_SVG}path")
-            if "id" in path.attrib and path not in in_clips
-        }
-        self.found: list[tuple[str, dict[str, str], str]] = []
-        self._collect(root, {})
 
-    def _collect(self, parent: ElementTree.Element, inherited: dict[str, str]) -> None:
-        for part in parent:
-            kind = part.tag.removeprefix(_SVG)
-            if kind == "g":
-                clip = {k: v for k, v in part.attrib.items() if k == "clip-path"}
-                self._collect(part, inherited | clip)
-            elif kind == "use":
-                self.found.append(self._marker(part.attrib, inherited))
-            elif kind in ("path", "text"):
-                self.found.append((kind, inherited | _attributes(kind, part.attrib), part.text or ""))
-            elif kind == "image":
-                # The clipping path of its group would be moved by its own transform.
-                self.found.append((kind, _attributes(kind, part.attrib), ""))
+def _flatten(parent: ElementTree.Element, markers: Mapping[str, dict[str, str]], clip: str = "") -> Iterator[_Mark]:
+    """Yield the visible marks of a document of matplotlib without its groups."""
+    for part in parent:
+        kind, attributes = part.tag.removeprefix(_SVG), part.attrib
+        if kind == "g":
+            yield from _flatten(part, markers, attributes.get("clip-path", clip))
+        elif kind == "use":
+            yield "path", {"clip-path": clip} | _marker(attributes, markers[attributes[_LINK].removeprefix("#")]), ""
+        elif kind == "text" or (kind == "path" and re.search(r"(fill|stroke): (?!none)", attributes.get("style", ""))):
+            yield kind, {"clip-path": clip} | _attributes(kind, attributes), part.text or ""
+        elif kind == "image":
+            # The clipping path of its group would be moved by its own transform.
+            yield kind, _attributes(kind, attributes), ""
 
-    def _marker(self, use: dict[str, str], inherited: dict[str, str]) -> tuple[str, dict[str, str], str]:
-        """Return a marker as a path of its own: a filled circle is a dot, the round end of a line without length."""
-        shape = self._markers[use[_LINK].removeprefix("#")]
-        x, y = float(use.get("x", 0)), float(use.get("y", 0))
-        style = _declarations(shape.get("style", "")) | _declarations(use.get("style", ""))
-        is_filled = style.get("fill") not in (None, "none") and style.get("fill-opacity") != "0"
-        if "C" in shape["d"] and is_filled:
-            edge = 0.0 if style.get("stroke") in (None, "none") else float(style.get("stroke-width", 1))
-            radius = max(map(abs, map(float, _NUMBER.findall(shape["d"]))))
-            dot = {
-                "fill": "none",
-                "stroke": style["fill"],
-                "stroke-width": f"{2 * radius + edge}",
-                "stroke-linecap": "round",
-            }
-            if "fill-opacity" in style:
-                # Dots that are one path do not add up to darker ones where they overlap.
-                dot["stroke-opacity"] = f"{max(float(style['fill-opacity']), _LEAST_OPACITY)}"
-            return "path", inherited | {"style": _joined(dot), "d": f"M{_short(x)} {_short(y)}h0"}, ""
-        places = iter(_NUMBER.findall(shape["d"]))
-        moved = _NUMBER.sub(lambda _: "{}", shape["d"]).replace("\n", "")
-        numbers = [float(value) + (y if k % 2 else x) for k, value in enumerate(places)]
-        return "path", inherited | {"style": _joined(style), "d": moved.format(*map(_short, numbers))}, ""
 
-    def compact(self) -> list[tuple[str, dict[str, str], str]]:
-        """Return the visible marks; neighbouring paths of one style are one path."""
-        visible = [
-            one
-            for one in self.found
-            if one[0] != "path" or re.search(r"(fill|stroke): (?!none)", one[1].get("style", ""))
-        ]
-        merged: list[tuple[str, dict[str, str], str]] = []
-        for key, run in groupby(visible, lambda one: (one[0], one[1].get("style"), one[1].get("clip-path"))):
-            marks = list(run)
-            if key[0] != "path":
-                merged += marks
-                continue
-            merged.append(("path", marks[0][1] | {"d": "".join(mark[1]["d"] for mark in marks)}, ""))
-        return merged
+def _marker(use: dict[str, str], shape: dict[str, str]) -> dict[str, str]:
+    """Return a marker as a path of its own: a filled circle is a dot, the round end of a line without length."""
+    x, y = float(use.get("x", 0)), float(use.get("y", 0))
+    style = _declarations(shape.get("style", "")) | _declarations(use.get("style", ""))
+    if "C" in shape["d"] and style.get("fill") not in (None, "none") and style.get("fill-opacity") != "0":
+        edge = 0.0 if style.get("stroke") in (None, "none") else float(style.get("stroke-width", 1))
+        width = 2 * max(map(abs, map(float, _NUMBER.findall(shape["d"])))) + edge
+        dot = {"fill": "none", "stroke": style["fill"], "stroke-width": f"{width}", "stroke-linecap": "round"}
+        if "fill-opacity" in style:
+            # Dots that are one path do not add up to darker ones where they overlap.
+            dot["stroke-opacity"] = f"{max(float(style['fill-opacity']), _LEAST_OPACITY)}"
+        return {"style": _joined(dot), "d": f"M{x} {y}h0"}
+    offsets = itertools.cycle((x, y))
+    moved = _NUMBER.sub(lambda number: f"{float(number[0]) + next(offsets)}", shape["d"])
+    return {"style": _joined(style), "d": moved}
 
-    def clips(self) -> str:
-        """Return the clipping paths that a mark uses."""
-        used = {mark.get("clip-path", "") for _, mark, _ in self.found}
-        return "".join(
-            _write(
-                "clipPath", {"id": name}, "".join(_write("rect", dict(part.attrib), "") for part in clip), escaped=True
-            )
-            for name, clip in self._clips.items()
-            if f"url(#{name})" in used
-        )
+
+def _merge(marks: Iterable[_Mark]) -> Iterator[_Mark]:
+    """Yield marks; neighbouring paths of one style are one path."""
+    for key, run in itertools.groupby(marks, lambda one: (one[0], one[1].get("style"), one[1].get("clip-path"))):
+        if key[0] != "path":
+            yield from run
+            continue
+        paths = [attributes for _, attributes, _ in run]
+        yield "path", paths[0] | {"d": "".join(one["d"] for one in paths)}, ""
 
 
 def _attributes(kind: str, attributes: dict[str, str]) -> dict[str, str]:
@@ -217,8 +189,6 @@ def _attributes(kind: str, attributes: dict[str, str]) -> dict[str, str]:
         style = {k: v for k, v in style.items() if k != "font-family" and _TEXT_STYLE.get(k) != v}
         if kept.get("transform", "").startswith("rotate(-0 "):
             del kept["transform"]
-    if "d" in kept:
-        kept["d"] = _NUMBER.sub(lambda number: _short(float(number[0])), kept["d"]).replace("\n", "")
     return kept | {"style": _joined(style)}
 
 
@@ -233,19 +203,14 @@ def _joined(style: dict[str, str]) -> str:
     return "; ".join(f"{name}: {_VARIABLES.get(value, value)}" for name, value in style.items())
 
 
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-def _write(kind: str, attributes: dict[str, str], text: str, *, escaped: bool = False) -> str:
-    named = "".join(f' {name}="{escape(_shortened(name, value))}"' for name, value in attributes.items() if value)
-    return f"<{kind}{named}>{text if escaped else escape(text)}</{kind}>"
-
-
-def _shortened(name: str, value: str) -> str:
-    if name in ("x", "y", "width", "height", "transform"):
-        return _NUMBER.sub(lambda number: _short(float(number[0])), value)
-    return value
+def _write(kind: str, attributes: dict[str, str], text: str) -> str:
+    """Return an element whose coordinates have one decimal; text is escaped unless it is markup."""
+    written = []
+    for name, value in attributes.items():
+        if name in ("d", "x", "y", "width", "height", "transform"):
+            value = _NUMBER.sub(lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), value).replace("\n", "")
+        written.append(f' {name}="{escape(value)}"' if value else "")
+    return f"<{kind}{''.join(written)}>{escape(text)}</{kind}>"
 
 
 def draw_bars(axes: Axes, starts: Sequence[float], counts: Sequence[float], width: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tamiz.report.score_text import unshown_notes
 from tamiz.report.text import count_with_noun, format_count, format_percent, join_names, shorten
 from tamiz.runtime.user_warnings import quote_name
 
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
     from tamiz.assessment.error_rates import Rate, SelectionErrorRates
     from tamiz.report.records.study import StudyRecord
 
-# A percentage below the first, or a standard error below the second, has a decimal.
-_WHOLE_PERCENT, _WHOLE_ERROR = 0.095, 0.005
 _NAME_WIDTH = 40
 _STRENGTHS = {
     "equal": "a signal as strong as the one estimated for the real target",
@@ -20,11 +19,10 @@ _STRENGTHS = {
     "weaker": "at most as strong a signal as that of the real target",
     None: "as requested",
 }
-_LIMIT = "The rates describe this search on this table. They are not the probability that a certain selected column is false."
 
 
 def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the title, the sentences and the notes on error rates; None if there are none.
+    """Return the sentences and the notes on error rates; None if there are none.
 
     Parameters
     ----------
@@ -34,20 +32,16 @@ def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
     assessment, rates = result.reliability, result.error_rates
     if assessment is None or rates is None:
         return None
-    shown = {*result.warnings, *assessment.notes}
     return {
-        "title": f"On targets with known true columns, {_false_text(rates)}",
         "finding": error_rates_text(rates),
         "design": error_rates_design(rates, has_gain=assessment.beats_baseline and assessment.beats_chance),
         "often": _often_false_text(rates),
-        "limit": _LIMIT,
-        "notes": [note for note in rates.notes if note not in shown],
+        "notes": unshown_notes(result, result.recommendation, result.noise_experiment, assessment, rates),
     }
 
 
 def error_rates_text(rates: SelectionErrorRates) -> str:
     """Return in a sentence the shares of true columns found and of false columns selected, with their standard errors."""
-    columns = "the true column" if rates.n_true == 1 else "the true columns"
     found, false = rates.true_positive_rate, rates.false_discovery_proportion
     strict = rates.strict_false_discovery_proportion
     without = (
@@ -57,7 +51,7 @@ def error_rates_text(rates: SelectionErrorRates) -> str:
     )
     return (
         f"On {format_count(rates.n_draws)} semi-synthetic targets of {count_with_noun(rates.n_samples, 'row')}, the search finds "
-        f"{_mean_and_error(found)} of {columns} (mean and standard error; as many columns drawn at random: "
+        f"{_mean_and_error(found)} of the true columns (mean and standard error; as many columns drawn at random: "
         f"{format_percent(rates.chance_true_positive_rate.mean)}), and {_mean_and_error(false)} of the columns that it selects are "
         f"false{without}."
     )
@@ -68,22 +62,15 @@ def error_rates_design(rates: SelectionErrorRates, *, has_gain: bool) -> str:
 
     `has_gain` is whether the subset predicts the real target better than chance: if not, the estimate of its signal may be chance.
     """
-    n, strength = rates.n_true, _STRENGTHS[rates.signal_strength]
+    strength = _STRENGTHS[rates.signal_strength]
     what = "latent variable behind the classes" if rates.target_kind == "classes" else "target"
     if rates.signal_strength == "equal" and not has_gain:
         strength += ", which may be none"
+    columns = f"{count_with_noun(rates.n_true, 'random column')} of {format_count(rates.n_columns)}"
     return (
-        f"Each target is computed from {count_with_noun(n, 'random column')} of {format_count(rates.n_columns)}, the true "
-        f"{'one' if n == 1 else 'ones'}, and noise: {'it explains' if n == 1 else 'they explain'} {format_percent(rates.signal)} "
-        f"of the variance of the {what}, {strength}."
+        f"Each target is computed from noise and {columns}, which the search should find. The explained share of the variance "
+        f"of the {what} is {format_percent(rates.signal)}: {strength}."
     )
-
-
-def _false_text(rates: SelectionErrorRates) -> str:
-    false = rates.false_discovery_proportion.mean
-    if false == 0:
-        return "no selected column is false"
-    return f"{_percent(false, _decimals(false))}% of the selected columns are false"
 
 
 def _often_false_text(rates: SelectionErrorRates) -> str:
@@ -96,14 +83,5 @@ def _often_false_text(rates: SelectionErrorRates) -> str:
 
 
 def _mean_and_error(rate: Rate) -> str:
-    """Return the mean of a rate and its standard error: "62% ± 3%", "4.2% ± 1.3%"."""
-    places = max(_decimals(rate.mean), 1 if 0 < rate.standard_error < _WHOLE_ERROR else 0)
-    return f"{_percent(rate.mean, places)}% ± {_percent(rate.standard_error, places)}%"
-
-
-def _decimals(share: float) -> int:
-    return 1 if 0 < share < _WHOLE_PERCENT else 0
-
-
-def _percent(share: float, places: int) -> str:
-    return f"{100 * share:.{places}f}"
+    """Return the mean of a rate and its standard error: "62% ± 3.2%"."""
+    return f"{format_percent(rate.mean)} ± {format_percent(rate.standard_error)}"

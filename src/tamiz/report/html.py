@@ -26,7 +26,7 @@ _OPEN_SECTIONS = ("columns", "recommendation", "subset", "redundancy", "maps", "
 _IN_PLACE_OF = {"subset": "recommendation", "redundancy": "recommendation"}
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from tamiz.report.records.study import StudyRecord
     from tamiz.runtime.registry import Entry
@@ -46,7 +46,9 @@ def render(result: StudyRecord) -> str:
         entry.name: {"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown
     }
     main = [found[name] for name in _OPEN_SECTIONS if name in found and _IN_PLACE_OF.get(name) not in found]
-    style, script = _concatenate_assets("css"), _script()
+    assets = (*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section")), *_LAST_ASSETS)
+    # All scripts share one function scope.
+    script = f'"use strict";\n(() => {{\n{_read_assets("js", assets)}}})();\n'
     data = to_json(result)
     packed = pack_rows(data)
     return (
@@ -57,12 +59,12 @@ def render(result: StudyRecord) -> str:
             verdict=collect_verdict(result),
             sections=main,
             details=[one for one in found.values() if one not in main],
-            style=Markup(style),  # our own files, without user input
-            script=Markup(script),
+            style=read_styles(*assets),
+            script=Markup(script),  # our own files, without user input
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             numbers=_compress(text.script_json(data)),
             packed=_compress(packed) if packed else "",
-            chosen=_column_choice(result),
+            chosen={"columns": [column.name for column in result.table.columns], "kept": initial_selection(result)},
         )
     )
 
@@ -96,9 +98,13 @@ def render_verdict(result: StudyRecord) -> str:
 
 def read_styles(*names: str) -> Markup:
     """Return style sheets of the templates as one."""
-    folder = files("tamiz.report") / "templates"
-    # Our own files, without user input.
-    return Markup("".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names))
+    return Markup(_read_assets("css", names))  # our own files, without user input
+
+
+def _read_assets(extension: str, names: Iterable[str]) -> str:
+    """Return the CSS or JavaScript files of these names as one; not every section has one."""
+    found = (files("tamiz.report") / "templates" / f"{name}.{extension}" for name in names)
+    return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
 
 
 def _collect_section(entry: Entry, result: StudyRecord) -> Any:
@@ -133,27 +139,6 @@ def make_environment() -> Environment:
         "prose": text.unbroken_option_names,
     }
     return environment
-
-
-def _script() -> str:
-    """Return the JavaScript of the page: all parts share one function scope."""
-    return f'"use strict";\n(() => {{\n{_concatenate_assets("js")}}})();\n'
-
-
-def _concatenate_assets(extension: str) -> str:
-    """Return the concatenated CSS or JavaScript files of the page and of its sections."""
-    folder = files("tamiz.report") / "templates"
-    names = [*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section")), *_LAST_ASSETS]
-    found = (folder / f"{name}.{extension}" for name in names)
-    return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
-
-
-def _column_choice(result: StudyRecord) -> dict[str, Sequence[str]]:
-    """Return the columns of the page's column choice, and those that are chosen initially."""
-    return {
-        "columns": [column.name for column in result.table.columns],
-        "kept": initial_selection(result),
-    }
 
 
 def _compress(table: str | bytes) -> str:

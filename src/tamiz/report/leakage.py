@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tamiz.report.score_text import score_format_for
+from tamiz.report.score_text import ScoreFormat
 from tamiz.report.text import count_with_noun, format_percent, join_column_names
 
 if TYPE_CHECKING:
@@ -34,22 +34,29 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
     'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
     """
     rows = count_with_noun(leakage.n_rows, "row")
+    score = f"{'an R²' if leakage.score_name == 'R2' else f'a {leakage.score_name}'} of {_score_text(leakage, leakage.score)}"
     if leakage.predictor == "formula":
-        return _formula_evidence(leakage, target, rows)
+        almost = "" if leakage.score > _EXACT_SCORE else "almost "
+        limits = ", ".join(f"{limit:.4g}" for limit in leakage.limits[:_MAX_LIMITS])
+        formula = f"{leakage.formula} with the limits {limits}" if limits else leakage.formula
+        fewer = f"at most {_score_text(leakage, leakage.baseline)} by fewer columns"
+        return f"together {almost}determine {target}: {formula} has {score} on {rows} that were not used to find it ({fewer})"
     if leakage.score_name == ADJUSTED_INFORMATION:
         of = " (one of each group)" if leakage.by_groups else ""
         almost = "" if leakage.score > 1 - 1e-9 else "almost "
-        score = f"{ADJUSTED_INFORMATION} {_format_floor(leakage.score, 3)}"
+        information = f"{ADJUSTED_INFORMATION} {_format_floor(leakage.score, 3)}"
         scale = "where 1 is a one-to-one recoding and 0 is expected by chance"
-        return f"is {almost}a recoding of {target}: {score} on {rows}{of}, {scale}"
-    score = f"an R² of {_format_floor(leakage.score, 3)}"
+        return f"is {almost}a recoding of {target}: {information} on {rows}{of}, {scale}"
     if leakage.score_name != "R2":
-        guess = f"{format_percent(leakage.baseline)} by guessing"
-        score = f"a {leakage.score_name} of {_format_floor(100 * leakage.score, 1)}% ({guess})"
+        score += f" ({format_percent(leakage.baseline)} by guessing)"
     subject = "by its missing values alone " if leakage.predictor == "missing" else "alone "
     folds = "5-fold cross-validation of whole groups" if leakage.by_groups else "5-fold cross-validation"
     decided = "" if leakage.decided > 1 - 1e-9 else f" for {_format_floor(100 * leakage.decided, 1)}% of the rows"
     return f"{subject}predicts {target}{decided} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
+
+
+def _score_text(leakage: LeakageFinding, score: float) -> str:
+    return _format_floor(score, 4) if leakage.score_name == "R2" else f"{_format_floor(100 * score, 1)}%"
 
 
 def exclusion_text(exclusion: LeakageExclusion) -> str:
@@ -64,26 +71,12 @@ def exclusion_scores(exclusion: LeakageExclusion) -> str:
     """Return both scores in parentheses, after a space; "" if no models were evaluated."""
     if exclusion.scoring is None or exclusion.with_leaks is None or exclusion.without_leaks is None:
         return ""
-    score = score_format_for(exclusion.scoring)
+    score = ScoreFormat(exclusion.scoring)
     them = "it" if len(exclusion.columns) == 1 else "them"
     return (
         f" ({score.name} {score.format_score(exclusion.with_leaks)} with {them}, "
         f"{score.format_score(exclusion.without_leaks)} without)"
     )
-
-
-def _formula_evidence(leakage: LeakageFinding, target: str, rows: str) -> str:
-    """Return the evidence of a formula, as a predicate that follows the names of its columns."""
-    other = f"on {rows} that were not used to find it (at most {{}} by fewer columns)"
-    almost = "" if leakage.score > _EXACT_SCORE else "almost "
-    if leakage.score_name == "R2":
-        other = other.format(_format_floor(leakage.baseline, 2))
-        return f"together {almost}determine {target}: {leakage.formula} has an R² of {_format_floor(leakage.score, 4)} {other}"
-    other = other.format(f"{_format_floor(100 * leakage.baseline, 1)}%")
-    limits = ", ".join(f"{limit:.4g}" for limit in leakage.limits[:_MAX_LIMITS])
-    verb = "limit" if len(leakage.limits) == 1 else "limits"
-    score = f"a {leakage.score_name} of {_format_floor(100 * leakage.score, 1)}%"
-    return f"together {almost}determine {target}: {leakage.formula} with the {verb} {limits} has {score} {other}"
 
 
 def _coverage_text(leakage: LeakageFinding) -> str:

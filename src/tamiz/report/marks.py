@@ -45,28 +45,24 @@ class Scale:
         """Return the position of a value."""
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
+    def mark(self, value: float, interval: Sequence[float] | None = None) -> Markup:
+        """Return a dot at a value, on the line of its interval."""
 
-def dot_interval(
-    at: float, interval: tuple[float, ...] | None, *, above: tuple[float, tuple[float, ...]] | None = None
-) -> Markup:
-    """Return a dot at a position between 0 and 1, on the line of its interval; `above` is a ring with its own, a line higher."""
-    y, parts = (7, []) if above is None else (15, _dot(above[0], above[1], 5, "ring"))
-    parts = [*parts, f'<line class="rule" x1="2%" x2="98%" y1="{y}" y2="{y}"/>', *_dot(at, interval, y, "dot")]
-    tall = "" if above is None else ' style="height: 21px"'
-    return Markup(f'<svg class="mark"{tall} aria-hidden="true">{"".join(parts)}</svg>')
+        def place(one: float) -> str:
+            # In percent of the width, with room for half a dot at both ends.
+            return f"{2 + 96 * self.at(one):.1f}%"
 
-
-def _dot(at: float, interval: tuple[float, ...] | None, y: int, name: str) -> list[str]:
-    line = []
-    if interval is not None:
-        line = [f'<line class="range" x1="{_percent(interval[0])}" x2="{_percent(interval[1])}" y1="{y}" y2="{y}"/>']
-    return [*line, f'<circle class="{name}" cx="{_percent(at)}" cy="{y}" r="4"/>']
+        parts = ['<line class="rule" x1="2%" x2="98%" y1="7" y2="7"/>']
+        if interval:
+            parts.append(f'<line class="range" x1="{place(interval[0])}" x2="{place(interval[1])}" y1="7" y2="7"/>')
+        parts.append(f'<circle class="dot" cx="{place(value)}" cy="7" r="4"/>')
+        return Markup(f'<svg class="mark" aria-hidden="true">{"".join(parts)}</svg>')
 
 
 def group_colors(groups: Sequence[TargetGroup]) -> list[str]:
     """Return the class of the colour of each group of the target: that of its class on the maps."""
-    if len(groups) == 1:
-        return ["all"]
+    if len(groups) < 2:
+        return ["all"] * len(groups)
     if not any(one.levels for one in groups):
         return ["s0", "s3", "s5"]
     return [color_class(one.levels[0] if len(one.levels) == 1 else None) for one in groups]
@@ -89,23 +85,20 @@ def distribution_picture(column: ColumnDistribution, colors: Sequence[str]) -> M
     colors : list of str
         The class of each group.
     """
-    totals = [sum(row) for row in column.counts]
-    shares = [[one / total for one in row] if total else [] for row, total in zip(column.counts, totals, strict=True)]
+    shares = [[one / (sum(row) or 1.0) for one in row] for row in column.counts]
     most = max((share for row in shares for share in row), default=0.0)
     if not most:
         return Markup("")
-    draw = _area if column.edges else _bars
-    parts = [
-        f'<path class="{color}" d="{draw([share / most for share in row], k, len(shares))}"/>'
-        for k, (row, color) in enumerate(zip(shares, colors, strict=True))
-        if row
-    ]
+    parts = []
+    for k, (row, color) in enumerate(zip(shares, colors, strict=True)):
+        heights = [share / most for share in row]
+        drawn = _area(heights) if column.edges else _bars(heights, k, len(shares))
+        parts += [f'<path class="{color}" d="{drawn}"/>'] if any(row) else []
     box = f'viewBox="0 0 {_WIDE} {_TALL}" preserveAspectRatio="none"'
     return Markup(f'<svg class="spread" {box} aria-hidden="true">{"".join(parts)}</svg>')
 
 
-def _area(heights: Sequence[float], group: int, n_groups: int) -> str:
-    del group, n_groups
+def _area(heights: Sequence[float]) -> str:
     width = _WIDE / len(heights)
     steps = "".join(f"V{_TALL * (1 - height):.1f}H{width * (k + 1):.1f}" for k, height in enumerate(heights))
     return f"M0 {_TALL}{steps}V{_TALL}Z"
@@ -129,11 +122,6 @@ def share_bar(shares: Sequence[tuple[float, str]]) -> Markup:
         parts.append(f'<rect class="{name}" {place} height="10"/>')
         start += share
     return Markup(f'<svg class="balance" aria-hidden="true">{"".join(parts)}</svg>')
-
-
-def _percent(at: float) -> str:
-    """Return a position in percent of the width of a mark, with room for half a dot at both ends."""
-    return f"{2 + 96 * at:.1f}%"
 
 
 def map_extent(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:

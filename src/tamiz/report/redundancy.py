@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from tamiz.report.records.columns import RedundancyRecord, RedundantGroup
+    from tamiz.report.records.columns import RedundancyRecord
     from tamiz.report.records.study import StudyRecord
 
 
@@ -55,28 +55,17 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
             range(n), [escape_text(shorten(name, 24)) for name in names]
         ) if n <= _MAX_LABELS else axes.set_yticks([])
         axes.spines[:].set_visible(False)
-        for start, end in _runs(names, groups):
-            low, high = start - 0.5, end - 0.5
-            axes.plot([low, high, high, low, low], [low, low, high, high, low], color=_FRAME, linewidth=1.5)
+        position, group_of = 0, {name: k for k, group in enumerate(groups) for name in group}
+        for k, run in itertools.groupby(names, key=group_of.get):
+            start, position = position, position + len(list(run))
+            low, high = start - 0.5, position - 0.5
+            if k is not None and position - start > 1:
+                axes.plot([low, high, high, low, low], [low, low, high, high, low], color=_FRAME, linewidth=1.5)
 
     described = (
         "The association of each two columns, similar columns side by side; the strongest pairs are in the table."
     )
     return Chart("shared", draw, described, height=min(_MAX_HEIGHT, max(_MIN_HEIGHT, 20 + _ROW * n)))
-
-
-def _runs(names: Sequence[str], groups: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the start and the end of every run of neighbouring columns of one group."""
-    group_of = {name: k for k, group in enumerate(groups) for name in group}
-    runs, start = [], 0
-    for end in range(1, len(names) + 1):
-        same = end < len(names) and names[start] in group_of and group_of.get(names[end]) == group_of[names[start]]
-        if same:
-            continue
-        if end - start > 1:
-            runs.append((start, end))
-        start = end
-    return runs
 
 
 # Pairs in the table, and groups that are shown initially.
@@ -109,18 +98,13 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
     columns = [column.name for column in result.table.columns if not (column.exclusion or column.constant)]
     others = [name for name in columns if name not in grouped]
     return {
-        "lead": _lead(found, pairs),
-        "title": _title(pairs),
-        "drawn": _matrix_caption(found),
-        "pairs": [
-            {"names": pair, "share": f"{share:.2f}", "measure": measure, "percent": f"{100 * share:.1f}"}
-            for share, pair, measure in pairs[:_MAX_PAIRS]
-        ],
-        "sums": found.sums,
+        "found": found,
+        "lead": _lead(found, pairs[0]),
+        "pairs": pairs[:_MAX_PAIRS],
         "n_pairs": found.n_columns * (found.n_columns - 1) // 2,
         "chart": matrix_chart(names, shares, [group.columns for group in groups]),
-        "threshold": f"{found.threshold:g}",
-        "groups": [_group(group, found.threshold) for group in groups],
+        # Rounding to two digits must not show a value below the threshold.
+        "groups": [(group, _value_text(group.measure, max(group.min_value, found.threshold))) for group in groups],
         "n_shown": _MAX_GROUPS,
         "method": _method_text(found, result.table.n_rows_used),
         "choice": {
@@ -129,17 +113,6 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
         },
         "n_kept": len(others) + len(groups),
         "n_columns": len(columns),
-        "has_target": result.table.target is not None,
-    }  # fmt: skip
-
-
-def _group(group: RedundantGroup, threshold: float) -> dict[str, Any]:
-    # Rounding to two digits must not show a value below the threshold.
-    return {
-        "columns": group.columns,
-        "keep": group.keep,
-        "weakest": _value_text(group.measure, max(group.min_value, threshold)),
-        "n": len(group.columns),
     }
 
 
@@ -147,46 +120,19 @@ def _value_text(measure: str, value: float) -> str:
     return "equal values" if measure == "equal" else f"{measure} {value:.2f}"
 
 
-def _lead(redundancy: RedundancyRecord, pairs: Sequence[tuple[float, tuple[str, str], str]]) -> str:
+def _lead(redundancy: RedundancyRecord, strongest: tuple[float, tuple[str, str], str]) -> str:
     groups, n = redundancy.groups, count_with_noun(redundancy.n_columns, "column")
     if redundancy.n_not_compared:
         n += f" that were compared (of {redundancy.n_columns + redundancy.n_not_compared:,})"
-    if not groups:
-        share, names, measure = pairs[0]
-        strongest = f"{join_column_names(names)} ({_value_text(measure, share)})"
-        if share >= redundancy.threshold:
-            return f"{strongest} are not called redundant: there are too few rows with both values."
-        return (
-            f"No two of the {n} are redundant: the strongest pair is {strongest}, below the threshold of "
-            f"{redundancy.threshold:g}."
-        )
-    words = f"{join_column_names(groups[0].columns, limit=4)} are redundant"
-    grouped = sum(len(group.columns) for group in groups)
-    if len(groups) == 1:
-        rest = redundancy.n_columns - grouped
-        return (
-            f"{words}; {'the other column is' if rest == 1 else f'the other {rest:,} columns are'} in no group."
-            if rest
-            else f"{words}."
-        )
-    return f"{words}: {count_with_noun(len(groups), 'such group')} contain {grouped:,} of the {n}."
-
-
-def _title(pairs: Sequence[tuple[float, tuple[str, str], str]]) -> str:
-    share, names, measure = pairs[0]
-    return f"{join_column_names(names)} have the strongest association: {_value_text(measure, share)}"
-
-
-def _matrix_caption(redundancy: RedundancyRecord) -> str:
-    words = (
-        "A cell is the association of two columns: |r| or |rho| of numbers, Cramer's V of categories, eta of both. "
-        "Similar columns are side by side; from left to right they have the same order as the rows from top to bottom"
-    )
-    words += "; a frame marks a group of redundant columns." if redundancy.groups else "."
-    n_shown, n = len(redundancy.columns), redundancy.n_columns
-    if n_shown < n:
-        words += f" The matrix shows the {n_shown:,} of {n:,} columns with the largest values."
-    return words
+    if groups:
+        size, n_grouped = count_with_noun(len(groups), "group"), sum(len(group.columns) for group in groups)
+        return f"{size} of redundant columns ({n_grouped:,} of {n}), such as {join_column_names(groups[0].columns, limit=4)}."
+    share, names, measure = strongest
+    why = "on too few rows with both values"
+    if share < redundancy.threshold:
+        why = f"below the threshold of {redundancy.threshold:g}"
+    pair = f"{join_column_names(names)} ({_value_text(measure, share)})"
+    return f"No two of the {n} are called redundant: the strongest pair is {pair}, {why}."
 
 
 def _method_text(redundancy: RedundancyRecord, n_rows: int) -> str:

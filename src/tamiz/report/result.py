@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.exceptions import DataError
 from tamiz.report.error_rates import collect_error_rates
-from tamiz.report.leakage import exclusion_text
-from tamiz.report.recommendation import initial_selection, recommendation_cost, recommendation_text, short_reasons
+from tamiz.report.recommendation import column_reasons, initial_selection, recommendation_cost, recommendation_text
 from tamiz.report.records.study import FORMAT, StudyRecord
-from tamiz.report.score_text import assessment_verdict, model_effect_text, selected_columns_text
+from tamiz.report.score_text import assessment_verdict
+from tamiz.report.table import table_text
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
 from tamiz.runtime.codec import FormatError, from_json, to_json
 from tamiz.runtime.result_tables import frame_page, make_frame
@@ -164,14 +163,8 @@ class Result(WrittenResult):
 
     def summary_lines(self) -> list[tuple[str, str]]:
         """Return the summary: a term and a text for each line, without the warnings."""
-        record, table = self.record, self.record.table
-        text = f"{count_with_noun(table.n_rows_used, 'row')}, {count_with_noun(len(table.own_columns), 'column')}"
-        if table.target is not None:
-            kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
-            text += f", target {shorten(table.target, 60)} ({kind})"
-        lines = [("Table", text)]
-        if record.leakage_exclusion is not None:
-            lines.append(("Set aside", exclusion_text(record.leakage_exclusion)))
+        record = self.record
+        lines = [("Table", table_text(record))]
         if record.ranking is not None:
             lines += [(one.label, _best_columns_text(record.ranking, one.id)) for one in record.ranking.criteria]
             if record.ranking.at_chance:
@@ -179,13 +172,11 @@ class Result(WrittenResult):
         if record.subset is not None:
             lines.append(("Subset", _subset_text(record.subset)))
         if record.recommendation is not None:
-            lines.append(("Recommended", recommendation_text(record.recommendation, table)))
+            lines.append(("Recommended", recommendation_text(record.recommendation, record.table)))
             costs = recommendation_cost(record.recommendation)
-            lines += [("Change", costs)] if costs else []
-            if record.recommendation.recommended != ALL_COLUMNS:
-                lines.append(("Effect on models", model_effect_text(record.recommendation)))
+            lines += [("Effect on models", costs)] if costs else []
         if (reliability := record.reliability) is not None:
-            lines.append(("Reliability", assessment_verdict(reliability, selected_columns_text(record))))
+            lines.append(("Reliability", assessment_verdict(reliability)))
             if (rates := collect_error_rates(record)) is not None:
                 lines.append(("Error rates", f"{rates['finding']} {rates['design']}"))
         if record.graph is not None:
@@ -202,9 +193,9 @@ class Result(WrittenResult):
     @property
     def dropped(self) -> dict[str, str]:
         """In a few words why each of the other columns is not recommended, by name."""
-        kept, reasons = set(self.recommended), short_reasons(self.record)
-        names = (column.name for column in self.record.table.columns)
-        return {name: reasons.get(name, "not selected") for name in names if name not in kept}
+        kept, reasons = set(self.recommended), column_reasons(self.record)
+        names = (column.name for column in self.record.table.columns if column.name not in kept)
+        return {name: reasons[name][1] if name in reasons else "not selected" for name in names}
 
     @property
     def ranking(self) -> Any:

@@ -1,4 +1,4 @@
-"""The subset: the selected columns, the course of the search, merit by size, and why each column is in or out."""
+"""The subset: the selected columns, the course of the search, and merit by size."""
 
 from __future__ import annotations
 
@@ -8,49 +8,22 @@ from tamiz.display.column_selection import SearchDisplay
 from tamiz.report.drawing import Chart
 from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
-from tamiz.report.text import (
-    count_with_noun,
-    format_count,
-    format_number,
-    format_percent,
-    join_column_names,
-    join_names,
-)
+from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tamiz.report.records.columns import ColumnReason, SearchStep, SubsetRecord, TableRecord
+    from tamiz.report.records.columns import SearchStep, SubsetRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
 
 
-# Merits that are means over folds may differ by rounding.
-_MERIT_TOLERANCE = 1e-12
-_MAX_GROUP_NAMES = 3
-# A smaller symmetric uncertainty with the target explains by itself why a column is out.
-_NEGLIGIBLE_UNCERTAINTY = 0.01
-_SMALLEST_SHOWN = 0.001
-_MIN_ALIGNED, _MAX_ALIGNED = 5e-5, 10.0
-_NUMERIC_KINDS = ("numeric", "date")
-
-
-def reason_rows(subset: SubsetRecord) -> list[dict[str, Any]]:
-    """Return a row for every used column: selected ones first, by the loss without them; then the others, by the gain with them.
-
-    Parameters
-    ----------
-    subset : SubsetRecord
-    """
-    rows = [_row(reason, subset) for reason in subset.reasons]
-    # Columns whose merit was not computed come last.
-    return sorted(
-        rows,
-        key=lambda row: (
-            not row["chosen"],
-            row["change"] is None,
-            0.0 if row["change"] is None else row["change"] if row["chosen"] else -row["change"],
-        ),
-    )
+# Larger merits have no fixed number of decimals.
+_MAX_ALIGNED = 10.0
+# A smaller subset with this share of the merit is mentioned.
+_NEARLY_BEST = 0.95
+# An exact search may record only one or two sets, too few for a chart.
+_MIN_SIZES = 3
+_MAX_SIZES_LISTED = 30
 
 
 def discretization_note(result: StudyRecord) -> str:
@@ -59,119 +32,10 @@ def discretization_note(result: StudyRecord) -> str:
     if table.target is None:
         return ""
     if table.classes:
-        if not any(column.kind in _NUMERIC_KINDS and not column.exclusion for column in table.columns):
+        if not any(column.kind in ("numeric", "date") and not column.exclusion for column in table.columns):
             return ""
         return "Numbers are discretised by MDL, which uses the target."
     return "Numbers, including the target, are cut into 10 intervals of equal frequency."
-
-
-def _row(reason: ColumnReason, subset: SubsetRecord) -> dict[str, Any]:
-    other = reason.alternative_merit
-    change = None if other is None else other - subset.value
-    if change is not None and abs(change) < _MERIT_TOLERANCE:
-        change = 0.0
-    return {
-        "name": reason.name,
-        "chosen": reason.chosen,
-        "alternative_merit": other,
-        "merit_text": "" if other is None else _format_merit(other),
-        "change": change,
-        "change_text": _format_change(change),
-        "relevance": reason.relevance,
-        "similar": [(one.name, format_number(one.uncertainty, digits=2)) for one in reason.similar],
-        "sentence": _reason_sentence(reason, change, subset),
-    }
-
-
-def _format_change(change: float | None) -> str:
-    if change is None:
-        return format_number(change)
-    size = _format_merit(change) if abs(change) >= _MIN_ALIGNED or change == 0 else format_number(change, digits=2)
-    return f"{'+' if change > 0 else ''}{size}"
-
-
-def _reason_sentence(reason: ColumnReason, change: float | None, subset: SubsetRecord) -> str:
-    """Return the reason in one sentence: fixed or excluded by the user, identical, outside the requested sizes, or by its merit."""
-    it = " and ".join(["it", *([join_column_names(reason.group, limit=_MAX_GROUP_NAMES)] if reason.group else [])])
-    effect = _effect(f"{'removing' if reason.chosen else 'adding'} {it}", change)
-    if reason.role is not None:
-        return f"{reason.role.capitalize()} by you; {effect}."
-    if reason.same_as is not None:
-        words = f"Equivalent to {join_names([reason.same_as])} (a copy or a one-to-one recoding), so not searched"
-        return f"{words}." if change is None else f"{words}; {effect}."
-    requested = _size_limit_text(reason.alternative_size, subset.sizes)
-    if requested:
-        there = "would be left" if reason.chosen else "there would be"
-        number_of = count_with_noun(reason.alternative_size, "column")
-        sizes = f"{number_of} {there}" if reason.chosen else f"{there} {number_of}"
-        return f"{'Without' if reason.chosen else 'With'} {it} {sizes}, and {requested} requested; {effect}."
-    if change is None or reason.chosen:
-        return f"{effect.capitalize()}{_untried_text(change, subset.min_gain)}."
-    return (
-        f"{_cause(reason, change)}{effect if change < 0 else effect.capitalize()}{_why_not(change, subset.min_gain)}."
-    )
-
-
-def _effect(action: str, change: float | None) -> str:
-    if change is None:
-        return f"the merit after {action} was not computed"
-    if change == 0:
-        return f"{action} would not change the merit"
-    return f"{action} would {'raise' if change > 0 else 'lower'} the merit by {format_number(abs(change), digits=2)}"
-
-
-def _size_limit_text(size: int, sizes: tuple[int, int] | None) -> str:
-    """Return the requested sizes if `size` is none of them, else ""."""
-    if sizes is None or sizes[0] <= size <= sizes[1]:
-        return ""
-    least, most = sizes
-    return f"{least:,} {'was' if least == 1 else 'were'}" if least == most else f"{least:,} to {most:,} were"
-
-
-def _cause(reason: ColumnReason, change: float) -> str:
-    """Return the reason why a column would lower the merit, "" if it would not."""
-    if change >= 0:
-        return ""
-    relevance, similar = reason.relevance, reason.similar
-    if relevance is None:
-        return "Adds less than it costs: "
-    if relevance < _NEGLIGIBLE_UNCERTAINTY:
-        size = (
-            format_number(relevance, digits=2)
-            if relevance == 0 or relevance >= _SMALLEST_SHOWN
-            else f"below {_SMALLEST_SHOWN}"
-        )
-        return f"Almost unrelated to the target (symmetric uncertainty {size}); "
-    if similar and similar[0].uncertainty >= relevance:
-        nearest = similar[0]
-        return (
-            f"More similar to {join_names([nearest.name])} ({format_number(nearest.uncertainty, digits=2)}) than to the target "
-            f"({format_number(relevance, digits=2)}); "
-        )
-    return f"Adds less than it costs, with a symmetric uncertainty of {format_number(relevance, digits=2)} with the target; "
-
-
-def _why_not(change: float, min_gain: float) -> str:
-    """Return why a column is out although it would not lower the merit."""
-    if change < 0:
-        return ""
-    return ", and of equal subsets the smaller is kept" if change == 0 else _untried_text(change, min_gain)
-
-
-def _untried_text(change: float | None, min_gain: float) -> str:
-    """Return why a subset of higher merit was not selected."""
-    if change is None or change <= 0:
-        return ""
-    if change <= min_gain:
-        return ", less than the search counts as a gain"
-    return ": the search did not evaluate that subset"
-
-
-# A smaller subset with this share of the merit is mentioned.
-_NEARLY_BEST = 0.95
-# An exact search may record only one or two sets, too few for a chart.
-_MIN_SIZES = 3
-_MAX_SIZES_LISTED = 30
 
 
 def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
@@ -193,8 +57,7 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     merit, search = subset.merit.label, subset.search.label
     kept = BestOfSize(size=len(subset.columns), merit=subset.value, columns=subset.columns)
     return {
-        "lead": _lead(merit, subset.columns, _used_columns(result.table)),
-        "columns": subset.columns,
+        "lead": _lead(merit, len(subset.columns), _used_columns(result.table)),
         "facts": [
             ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),
             ("Search", search),
@@ -204,7 +67,7 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
             *([("Scored", subset.scoring_note)] if subset.scoring_note else []),
             *(("Redundant pairs", note) for note in subset.notes),
         ],
-        "steps": _steps(subset.course),
+        "steps": list(_steps(subset.course)),
         "cut": discretization_note(result),
         "lattice": collect_lattice(subset),
         "title": _title(subset.frontier, kept),
@@ -236,12 +99,12 @@ def _used_columns(table: TableRecord) -> str:
     return count_with_noun(table.n_used_columns, "column") + " (parts of dates included)" * parts
 
 
-def _lead(merit: str, kept: Sequence[str], columns: str) -> str:
+def _lead(merit: str, n_kept: int, columns: str) -> str:
     # "CFS selects ..." for a named merit; "By accuracy of GaussianNB, the search selects ..." for a score.
     merit = merit if merit[:1].isupper() else f"By {merit}, the search"
-    if not kept:
+    if not n_kept:
         return f"{merit} selects none of the {columns}: no subset has a higher merit than the empty one."
-    return f"{merit} selects {len(kept):,} of {columns}: {join_column_names(kept)}."
+    return f"{merit} selects {n_kept:,} of {columns}:"
 
 
 def _format_merit(merit: float) -> str:
@@ -249,25 +112,17 @@ def _format_merit(merit: float) -> str:
     return f"{merit:.4f}".replace("-", "−") if abs(merit) < _MAX_ALIGNED else format_number(merit)
 
 
-def _steps(course: Sequence[SearchStep]) -> list[dict[str, Any]]:
-    """Return the columns that each better subset added to the previous one, and those that it removed."""
-    steps = []
-    before: SearchStep | None = None
-    for step in course:
-        columns_before = () if before is None else before.columns
-        had, has = set(columns_before), set(step.columns)
-        steps.append(
-            {
-                "evaluation": f"{step.evaluation:,}",
-                "added": [name for name in step.columns if name not in had],
-                "removed": [name for name in columns_before if name not in has],
-                "size": len(step.columns),
-                "merit": _format_merit(step.merit),
-                "gain": "" if before is None else f"+{_format_merit(step.merit - before.merit)}",
-            }
-        )
-        before = step
-    return steps
+def _steps(course: Sequence[SearchStep]) -> Iterator[dict[str, Any]]:
+    """Yield each better subset, the columns that it added to the previous one, and those that it removed."""
+    for k, step in enumerate(course):
+        before = course[k - 1].columns if k else ()
+        yield {
+            "step": step,
+            "added": [name for name in step.columns if name not in before],
+            "removed": [name for name in before if name not in step.columns],
+            "merit": _format_merit(step.merit),
+            "gain": f"+{_format_merit(step.merit - course[k - 1].merit)}" if k else "",
+        }
 
 
 def _certificate_facts(subset: SubsetRecord) -> list[tuple[str, str]]:
@@ -277,14 +132,10 @@ def _certificate_facts(subset: SubsetRecord) -> list[tuple[str, str]]:
         return []
     if certificate.proven:
         return [("Proven best", "no permitted subset is better")]
-    found, bound = _distinguishable(subset.value, certificate.bound)
-    return [("Proven", f"no subset is better than {bound}; the best found has {found}")]
-
-
-def _distinguishable(best: float, bound: float) -> tuple[str, str]:
-    """Return two merits with enough digits to differ."""
-    digits = next((d for d in range(4, 12) if format_number(best, digits=d) != format_number(bound, digits=d)), 12)
-    return format_number(best, digits=digits), format_number(bound, digits=digits)
+    more = format_number(certificate.optimality_gap, digits=2)
+    return [
+        ("Proven", f"no permitted subset has a merit above {format_number(certificate.bound)}, which is {more} more")
+    ]
 
 
 def _n_evaluated_text(subset: SubsetRecord) -> str:
@@ -294,38 +145,21 @@ def _n_evaluated_text(subset: SubsetRecord) -> str:
 
 
 def _chart_caption(subset: SubsetRecord) -> str:
-    """Return the caption of the chart: which subsets it shows."""
-    n, recorded, drawn = subset.n_evaluations, subset.n_recorded, len(subset.points.sizes)
-    if recorded < n:
-        return f"Each dot is a recorded subset, {format_count(drawn)} in all; the line connects the best of them of each size."
-    words = "Each dot is a subset that the search evaluated"
-    if drawn < recorded:
-        words += f": {format_count(drawn)} of {format_count(recorded)}, the best and the worst of each size among them"
-    return f"{words}. The line connects the best subset of each size."
+    """Return the caption of the chart: how many of the subsets it shows."""
+    drawn, n = len(subset.points.sizes), subset.n_evaluations
+    some = f" ({format_count(drawn)} of {format_count(n)} are drawn)" if drawn < n else ""
+    return f"Each dot is an evaluated subset{some}. The line connects the best subset of each size."
 
 
 def _title(frontier: Sequence[BestOfSize], kept: BestOfSize) -> str:
     """Return a title: the size with the highest merit, and the smallest size that is nearly as good."""
     if not frontier:
         return ""
-    size, merit = kept.size, kept.merit
     top = max(frontier, key=lambda best: best.merit)
-    if top.size != size and format_number(top.merit) != format_number(merit):
-        best = f"Of the requested sizes, {count_with_noun(size, 'column')} {_are(size)} best"
-        return f"{best}; {count_with_noun(top.size, 'column')} {_reach(top.size)} a higher merit"
-    words = f"The merit is highest with {count_with_noun(size, 'column')}" if size else "No column raises the merit"
-    near = [best for best in frontier if best.size < size and best.merit >= _NEARLY_BEST * merit > 0]
-    if near:
-        fewer = near[0]
-        share = format_percent(fewer.merit / merit)
-        best = "single column" if fewer.size == 1 else count_with_noun(fewer.size, "column")
-        words += f"; the best {best} {_reach(fewer.size)} {share} of that merit"
-    return words
-
-
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
-def _reach(n: int) -> str:
-    return "reaches" if n == 1 else "reach"
+    if format_number(top.merit) == format_number(kept.merit):
+        top = kept
+    words = f"The merit is highest with {count_with_noun(top.size, 'column')}"
+    if top.size != kept.size:
+        return f"{words}, and of the requested sizes with {kept.size:,}"
+    near = [best for best in frontier if best.size < kept.size and best.merit >= _NEARLY_BEST * kept.merit > 0]
+    return f"{words}; {format_percent(near[0].merit / kept.merit)} of it with {near[0].size:,}" if near else words

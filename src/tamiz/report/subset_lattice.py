@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +84,6 @@ def _title(subset: SubsetRecord, lattice: Lattice, kept: int) -> str:
 def _chart(lattice: Lattice, kept: int, course: Sequence[int]) -> Chart:
     names, merits = lattice.columns, lattice.merits
     places, height = _node_positions(len(names))
-    largest, n_lines = max(map(abs, merits)), 3 if _NAME_LENGTHS[len(names)] else 1
 
     def draw(axes: Axes) -> None:
         for k, (x, y) in places.items():
@@ -98,16 +96,10 @@ def _chart(lattice: Lattice, kept: int, course: Sequence[int]) -> Chart:
         for k, (x, y) in places.items():
             shade = 0.15 + 0.85 * (merits[k] - min(merits)) / span
             axes.plot([x], [y], "o", color=figures.STRONG, alpha=shade, markersize=9, zorder=3)
-            lines = _label_lines(k, names) or ["no column" if n_lines > 1 else "none"]
-            lines += [_format_merit(merits[k], largest)]
+            lines = [*(_label_lines(k, names) or ["none"]), format_number(merits[k], digits=3)]
             for line, text in enumerate(lines):
-                place: dict[str, Any] = {
-                    "xytext": (0, -8 - 11 * line),
-                    "textcoords": "offset points",
-                    "ha": "center",
-                    "va": "top",
-                }
-                axes.annotate(text, (x, y), color=figures.INK, fontsize="small", zorder=4, **place)
+                place: dict[str, Any] = {"xytext": (0, -8 - 11 * line), "textcoords": "offset points", "va": "top"}
+                axes.annotate(text, (x, y), ha="center", color=figures.INK, fontsize="small", zorder=4, **place)
         axes.plot(*places[kept], "o", markersize=14, markerfacecolor="none", markeredgecolor=figures.INK, zorder=4)
         axes.set_axis_off()
         axes.set_ylim(-0.9, len(names) + 0.3)
@@ -138,10 +130,3 @@ def _label_lines(set_code: int, names: Sequence[str]) -> list[str]:
     if len(set(short)) < len(short):
         short = [f"{j + 1} {escape_text(shorten(name, limit - 2))}" for j, name in enumerate(names)]
     return [short[j] for j in members]
-
-
-def _format_merit(merit: float, largest: float) -> str:
-    """Return a merit with as many decimals as three significant digits of the largest merit need."""
-    if not 1e-4 <= largest < 1000:
-        return format_number(merit, digits=3)
-    return f"{merit:.{2 - math.floor(math.log10(largest))}f}".replace("-", "−")

@@ -57,21 +57,12 @@ def _shell_quote(word: str) -> str:
     return f"$'{''.join(spelled)}'"
 
 
-# Columns that a section lists: a page with 100,000 columns would have 200 MB.
-MAX_LISTED = 5_000
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PROPER_NAMES = ("Fisher", "Laplacian")
 _MAX_SIZES_NAMED = 5
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI"}
 # `</script>` and `<!--` end or bend a script element; U+2028 and U+2029 end a line in older JavaScript.
 _SCRIPT_ESCAPES = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-
-
-def unlisted_note(n_columns: int) -> str:
-    """Return a note on columns that a section does not list, "" if it lists all."""
-    if n_columns <= MAX_LISTED:
-        return ""
-    return f"The first {MAX_LISTED:,} of {n_columns:,} columns are listed; the files saved at the end of the report contain all."
 
 
 def format_number(value: float | None, *, digits: int = 4) -> str:

@@ -8,8 +8,9 @@ from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.report import marks
 from tamiz.report.columns import ColumnEvidence
 from tamiz.report.map_trust import most_trusted_map, trust_text
-from tamiz.report.recommendation import decision_code, initial_selection
-from tamiz.report.score_text import score_format_for
+from tamiz.report.recommendation import decision_code, initial_selection, keep_all_reason
+from tamiz.report.score_text import ScoreFormat, mark_scores, null_count_text
+from tamiz.report.table import class_shares
 from tamiz.report.text import (
     capitalize,
     count_with_noun,
@@ -72,20 +73,15 @@ def _size_text(result: StudyRecord) -> str:
 
 def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
     """Return the classes of the target, the largest first, with their shares as a bar and as text."""
-    classes = sorted(enumerate(result.table.classes), key=lambda one: -one[1].weight)
-    if not classes:
-        return None
-    total = sum(one.weight for _, one in classes) or 1.0
     # A class has the colour of its level, as on the maps.
-    shown: list[tuple[str, float, int | None]] = [(one.name, one.weight / total, level) for level, one in classes]
-    if len(shown) > _CLASSES_SHOWN:
-        rest = shown[_CLASSES_SHOWN - 1 :]
-        shown = [*shown[: _CLASSES_SHOWN - 1], (f"{len(rest):,} others", sum(share for _, share, _ in rest), None)]
+    shown = [
+        (name, share, marks.color_class(level)) for name, _, share, level in class_shares(result.table, _CLASSES_SHOWN)
+    ]
+    if not shown:
+        return None
     return {
-        "bar": marks.share_bar([(share, marks.color_class(level)) for _, share, level in shown]),
-        "classes": [
-            (shorten(name, 24), format_percent(share), marks.color_class(level)) for name, share, level in shown
-        ],
+        "bar": marks.share_bar([(share, color) for _, share, color in shown]),
+        "classes": [(shorten(name, 24), format_percent(share), color) for name, share, color in shown],
     }
 
 
@@ -94,34 +90,31 @@ def _target_range(result: StudyRecord) -> dict[str, Any] | None:
     summary = result.table.target_summary
     if summary is None or not summary.min < summary.max:
         return None
-    scale, spread = marks.Scale(summary.min, summary.max), summary.sd or 0.0
-    ends = (scale.at(summary.mean - spread), scale.at(summary.mean + spread))
+    spread = summary.sd or 0.0
     return {
-        "mark": marks.dot_interval(scale.at(summary.mean), ends),
+        "mark": marks.Scale(summary.min, summary.max).mark(
+            summary.mean, (summary.mean - spread, summary.mean + spread)
+        ),
         "text": f"{format_number(summary.min)} to {format_number(summary.max)}, mean {format_number(summary.mean)}",
     }
 
 
 def _selection(result: StudyRecord) -> dict[str, Any]:
     """Return the headline, a word or two on it, and the columns that are kept."""
-    table, found = result.table, result.recommendation
-    every = () if found is None else found.all_columns.columns
-    n_used = table.count_own(every) if found is not None else table.n_own_used_columns
-    kept = initial_selection(result)
+    table, found, kept = result.table, result.recommendation, initial_selection(result)
+    n_used = table.n_own_used_columns if found is None else table.count_own(found.all_columns.columns)
+    columns, why = count_with_noun(n_used, "column"), ""
+    headline = f"Keep {table.count_own(kept):,} of {columns}"
+    if found is None and kept:
+        why = "Selected by a search whose score on new rows was not evaluated."
+    elif found is None:
+        headline, why = columns, "There is no target." if table.target is None else "No selection was evaluated."
+    elif found.chance:
+        headline, why = "Keep nothing yet", found.chance
+    elif found.recommended == ALL_COLUMNS:
+        headline, why = f"Keep all {columns}", f"{capitalize(keep_all_reason(found))}."
     names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
-    more = len(kept) - len(names)
-    columns = {"kept": names, "more": f"and {more:,} more" if more > 0 else ""}
-    if found is not None and found.chance:
-        return {"headline": "Keep nothing yet", "why": found.chance, "kept": [], "more": ""}
-    if found is not None and found.recommended == ALL_COLUMNS:
-        why = f"For no smaller selection a loss of more than {found.margin:.2g} can be ruled out."
-        return {"headline": f"Keep all {count_with_noun(n_used, 'column')}", "why": why, **columns}
-    if kept:
-        headline = f"Keep {table.count_own(kept):,} of {count_with_noun(n_used, 'column')}"
-        why = "" if found is not None else "Selected by a search whose score on new rows was not evaluated."
-        return {"headline": headline, "why": why, **columns}
-    why = "There is no target." if table.target is None else "No selection was evaluated."
-    return {"headline": count_with_noun(n_used, "column"), "why": why, "kept": [], "more": ""}
+    return {"headline": headline, "why": why, "kept": names, "n_more": len(kept) - len(names)}
 
 
 def _asides(result: StudyRecord) -> list[str]:
@@ -130,10 +123,9 @@ def _asides(result: StudyRecord) -> list[str]:
     if (leaks := result.leakage_exclusion) is not None:
         what = count_with_noun(len(leaks.columns), "possible leak")
         lines.append(f"{what} set aside: {join_names(leaks.columns, limit=4, width=24)}")
-    for code, phrase in (("same", "{} redundant with a kept column"), ("nothing", "{} nothing measurable")):
+    for code, words in (("same", "redundant with a kept column"), ("nothing", "adding nothing measurable")):
         n = result.table.count_own(one.name for one in result.decisions if decision_code(one) == code)
-        verb = {"same": "is" if n == 1 else "are", "nothing": "adds" if n == 1 else "add"}[code]
-        lines += [f"{n:,} {phrase.format(verb)}"] if n else []
+        lines += [f"{n:,} {words}"] if n else []
     n_excluded = sum(
         bool(column.exclusion) for column in result.table.own_columns if not leaks or column.name not in leaks.columns
     )
@@ -149,28 +141,19 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
     if found is None:
         return None
     (model, scoring), every = found.deciding, found.all_columns
-    score_format, whole = score_format_for(scoring), every.scores[found.deciding]
+    score_format, whole = ScoreFormat(scoring), every.scores[found.deciding]
     n_all = count_with_noun(result.table.count_own(every.columns), "column")
     rows: list[tuple[str, float, Interval | None]] = [(f"all {n_all}", whole.mean, whole.interval)]
     if not found.chance and found.recommended != ALL_COLUMNS:
         kept = count_with_noun(result.table.count_own(found.columns), "kept column")
         rows.insert(0, (kept, found.score.mean, found.score.interval))
     rows.append(("without columns", found.baseline[scoring].mean, None))
-    spans = [score_format.clip(end) for _, mean, interval in rows for end in (mean, *(interval or ()))]
-    around = marks.Scale.around(spans)
-    scale = marks.Scale(score_format.clip(around.low), score_format.clip(around.high))
+    scale, drawn = mark_scores([(mean, interval) for _, mean, interval in rows], score_format)
     return {
         "title": f"{capitalize(score_format.name)} of {found.models[model]}, new rows",
         "rows": [
-            {
-                "label": label,
-                "text": score_format.format_score(mean),
-                "mark": marks.dot_interval(
-                    scale.at(score_format.clip(mean)),
-                    None if interval is None else tuple(scale.at(score_format.clip(end)) for end in interval),
-                ),
-            }
-            for label, mean, interval in rows
+            {"label": label, "text": score_format.format_score(mean), "mark": mark}
+            for (label, mean, _), mark in zip(rows, drawn, strict=True)
         ],
         "ends": [score_format.format_score(end) for end in (scale.low, scale.high)],
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds_description}, 95% intervals",
@@ -178,22 +161,16 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
 
 
 def _reliability_text(result: StudyRecord) -> str:
-    found, parts = result.reliability, []
+    found, recommended, words = result.reliability, result.recommendation, ""
     if found is None:
         return ""
-    if (null := found.null) is not None and len(null.null_values):
-        n = int((null.null_values >= null.observed).sum())
-        searches = count_with_noun(len(null.null_values), "search", "searches")
-        parts.append(f"Shuffled target: {n or 'none'} of {searches} as good.")
-    recommended = result.recommendation
+    if found.null is not None and len(found.null.null_values):
+        words = f"{null_count_text(found.null)}. "
     # Neither all columns nor none is a selection that could change.
     if recommended is None or not (recommended.chance or recommended.recommended == ALL_COLUMNS):
         stability = found.stability
-        estimate, low, high = (
-            f"{one:.2f}".replace("-", "−") for one in (stability.estimate, stability.low, stability.high)
-        )
-        parts.append(f"Stability {estimate} ({low} to {high}).")
-    return " ".join(parts)
+        words += f"Stability {stability.estimate:.2f} ({stability.low:.2f} to {stability.high:.2f}).".replace("-", "−")
+    return words.rstrip()
 
 
 def _map(result: StudyRecord) -> dict[str, Any] | None:

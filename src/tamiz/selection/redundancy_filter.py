@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
@@ -251,6 +252,7 @@ class RedundancyFilter(Selector):
 
     def describe(self) -> list[str]:
         """Return sentences on the fitted filter: the number of kept columns, and why each dropped column is dropped."""
+        check_is_fitted(self)
         schema, n_kept = self.schema_, int(self.support_.sum())
         columns = "1 column" if len(schema.used) == 1 else f"{len(schema.used):,} columns"
         sentences = [
@@ -270,6 +272,7 @@ class RedundancyFilter(Selector):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of the fitted filter for JSON: its parameters, and of every column what determines it."""
+        check_is_fitted(self)
         records = self._column_records(association=self.associations_, kept=self.support_)
         for record in records:
             record["determined_by"] = self.determined_by_.get(record["column"], ())

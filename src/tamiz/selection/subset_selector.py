@@ -571,6 +571,7 @@ class SubsetSelector(Selector):
 
     def describe(self) -> list[str]:
         """Return sentences on the fitted selector: the merit and the search, how the merit was computed, and the certificate."""
+        check_is_fitted(self)
         search = method_label(searches, self.search_)["label"].lower()
         sentences = [
             f"{self.merit_name_} {self.merit_:.4g} by {search}, {self.n_evaluations_:,} evaluations: {self.archive_.stop_reason}.",
@@ -581,6 +582,7 @@ class SubsetSelector(Selector):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers of the fitted selector for JSON: the merit, the evaluations, and the bound, if there is one."""
+        check_is_fitted(self)
         certificate = self.certificate_
         return {
             "merit": self.merit_,
