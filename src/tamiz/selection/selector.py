@@ -103,6 +103,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, PictureMixin):
         Redundancy filter with measure kinds, threshold 0.9: 3 of 4 columns are kept.
         Dropped: petal length (cm) (determined by petal width (cm), association 0.9629).
         """
+        check_is_fitted(self)
         return []
 
     def _column_records(self, **values: NDArray[Any]) -> list[dict[str, Any]]:
