@@ -300,7 +300,7 @@ def study(
             interruption=run.interruption_note,
             table=table,
             leakage_exclusion=exclusion,
-            fold_design=prepared.design.describe(),
+            fold_design=prepared.design.comparison,
             graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
             ranking=ranking,
             distributions=distributions,

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._study.leakage import find_leakage, leakage_warnings
+from tamiz._study.leakage import leakage_warnings
+from tamiz.assessment.leaks import PossibleLeak, find_leaks
 from tamiz.report.records.columns import (
     ClassWeight,
     ColumnSummary,
     DuplicateRowsRecord,
     EqualRowsRecord,
     KindSuggestion,
-    LeakageFinding,
     NumberSummary,
     TableRecord,
 )
@@ -124,13 +124,13 @@ def _equal_rows(table: Table, rows: NDArray[np.intp], group: NDArray[np.intp]) -
 _MAX_LEVELS = 20
 
 
-def describe_table(table: Table, leaks: Sequence[LeakageFinding] | None = None) -> TableRecord:
+def describe_table(table: Table, leaks: Sequence[PossibleLeak] | None = None) -> TableRecord:
     """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders.
 
     Parameters
     ----------
     table : Table
-    leaks : sequence of LeakageFinding, default=None
+    leaks : sequence of PossibleLeak, default=None
         The columns of possible leakage, if they are known; those that the table excludes are not warned of.
     """
     schema = table.schema
@@ -145,7 +145,7 @@ def describe_table(table: Table, leaks: Sequence[LeakageFinding] | None = None) 
         classes = tuple(ClassWeight(name=name, weight=total) for name, total in pairs)
     prints = compute_fingerprints(table)
     same = find_duplicate_columns(table, prints.columns)
-    leaks = find_leakage(table) if leaks is None else leaks
+    leaks = find_leaks(table) if leaks is None else leaks
     order = describe_row_order(table)
     warn_user(
         [

@@ -25,6 +25,8 @@ registry = Registry(
     calibration            rate_calibration:calibration             function   Predicted against observed rates of a class
     conditional_importance column_importance:conditional_importance function   What each column adds to the others in a model
     ConditionalImportance  column_importance:ConditionalImportance  record     Result of conditional_importance
+    find_leaks             leaks:find_leaks                         function   Columns of possible target leakage
+    PossibleLeak           leaks:PossibleLeak                       record     Result of find_leaks
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others

@@ -9,6 +9,8 @@ from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRa
 from tamiz.assessment.fold_designs import FoldDesignComparison as FoldDesignComparison
 from tamiz.assessment.fold_designs import compare_fold_designs as compare_fold_designs
 from tamiz.assessment.interactions import find_interactions as find_interactions
+from tamiz.assessment.leaks import PossibleLeak as PossibleLeak
+from tamiz.assessment.leaks import find_leaks as find_leaks
 from tamiz.assessment.linear_dependences import LinearDependence as LinearDependence
 from tamiz.assessment.linear_dependences import find_linear_dependences as find_linear_dependences
 from tamiz.assessment.nested_cv import selection_report as selection_report

@@ -9,37 +9,37 @@ from tamiz.report.score_text import score_format_for
 from tamiz.report.text import count_with_noun, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.report.records.columns import LeakageExclusion, LeakageFinding
+    from tamiz.assessment.leaks import PossibleLeak
+    from tamiz.report.records.columns import LeakageExclusion
 
-ADJUSTED_INFORMATION = "adjusted mutual information"
 # A formula with this score is exact but for rounding; at most so many limits of classes are listed.
 _EXACT_SCORE, _MAX_LIMITS = 0.9999, 5
 
 
-def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
+def leakage_evidence(leakage: PossibleLeak, target: str) -> str:
     """Return the evidence of possible leakage by one column or by a formula, as a predicate that follows the name or names.
 
     Parameters
     ----------
-    leakage : LeakageFinding
+    leakage : PossibleLeak
     target : str
         The name of the target, as printed.
 
     Examples
     --------
-    >>> from tamiz.report.records.columns import LeakageFinding
+    >>> from tamiz.assessment import PossibleLeak
     >>> score = {"score": 0.9964, "score_name": "balanced accuracy", "baseline": 0.5, "n_rows": 1200}
-    >>> leak = LeakageFinding(name="closed", predictor="values", **score, by_groups=False, coverage=None)
+    >>> leak = PossibleLeak(name="closed", predictor="values", **score, by_groups=False)
     >>> leakage_evidence(leak, "churn")
     'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
     """
     rows = count_with_noun(leakage.n_rows, "row")
     if leakage.predictor == "formula":
         return _formula_evidence(leakage, target, rows)
-    if leakage.score_name == ADJUSTED_INFORMATION:
+    if leakage.score_name == "adjusted mutual information":
         of = " (one of each group)" if leakage.by_groups else ""
         almost = "" if leakage.score > 1 - 1e-9 else "almost "
-        score = f"{ADJUSTED_INFORMATION} {_format_floor(leakage.score, 3)}"
+        score = f"{leakage.score_name} {_format_floor(leakage.score, 3)}"
         scale = "where 1 is a one-to-one recoding and 0 is expected by chance"
         return f"is {almost}a recoding of {target}: {score} on {rows}{of}, {scale}"
     score = f"an R² of {_format_floor(leakage.score, 3)}"
@@ -72,7 +72,7 @@ def exclusion_scores(exclusion: LeakageExclusion) -> str:
     )
 
 
-def _formula_evidence(leakage: LeakageFinding, target: str, rows: str) -> str:
+def _formula_evidence(leakage: PossibleLeak, target: str, rows: str) -> str:
     """Return the evidence of a formula, as a predicate that follows the names of its columns."""
     other = f"on {rows} that were not used to find it (at most {{}} by fewer columns)"
     almost = "" if leakage.score > _EXACT_SCORE else "almost "
@@ -86,7 +86,7 @@ def _formula_evidence(leakage: LeakageFinding, target: str, rows: str) -> str:
     return f"together {almost}determine {target}: {leakage.formula} with the {verb} {limits} has {score} {other}"
 
 
-def _coverage_text(leakage: LeakageFinding) -> str:
+def _coverage_text(leakage: PossibleLeak) -> str:
     """Return a note on the classes that were scored, "" if all were."""
     found = leakage.coverage
     if found is None:

@@ -21,7 +21,8 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, LeakageFinding, TableRecord
+    from tamiz.assessment.leaks import PossibleLeak
+    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
 
 _CLASSES_SHOWN = 12
@@ -126,11 +127,11 @@ def _box(rows: list[tuple[str, str]], text: str, command: str, python: str, *, w
     }
 
 
-def _leak_row(leak: LeakageFinding, table: TableRecord) -> tuple[str, str]:
+def _leak_row(leak: PossibleLeak, table: TableRecord) -> tuple[str, str]:
     return leak.name, leakage_evidence(leak, shorten(table.target, 40))
 
 
-def _excluded(leak: LeakageFinding, table: TableRecord) -> set[str]:
+def _excluded(leak: PossibleLeak, table: TableRecord) -> set[str]:
     """Return those of the columns of a leak that are excluded."""
     return {column.name for column in table.columns if column.exclusion}.intersection(leak.names)
 

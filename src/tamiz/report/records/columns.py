@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tamiz.assessment.leaks import PossibleLeak
 from tamiz.runtime.codec import Interval, Named, check_known, check_lengths
 
 _YEARS = 1800, 2200
@@ -52,44 +53,6 @@ class DuplicateRowsRecord(EqualRowsRecord):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Coverage:
-    """The classes that were scored, those with at least `min_rows` rows, and all classes and rows."""
-
-    min_rows: int
-    n_classes: int
-    of_classes: int
-    of_rows: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeakageFinding:
-    """A column of possible target leakage, or several by a formula: its score by values or missing values alone, and the baseline.
-
-    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored. `decided` is the
-    share of the rows that the score is of: those of other folds' levels, and of classes that the column predicts. A formula has its
-    `columns`, their names in `name`, and the best score of fewer columns as baseline; its `limits` separate classes.
-    """
-
-    name: str
-    predictor: Literal["values", "missing", "formula"]
-    score: float
-    score_name: str
-    baseline: float
-    n_rows: int
-    by_groups: bool
-    coverage: Coverage | None
-    decided: float = 1.0
-    columns: tuple[str, ...] = ()
-    formula: str = ""
-    limits: tuple[float, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.columns or (self.name,)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LeakageExclusion:
     """The columns of possible target leakage that no section uses, and the score of the best model on all columns.
 
@@ -102,23 +65,6 @@ class LeakageExclusion:
     scoring: str | None = None
     with_leaks: float | None = None
     without_leaks: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoldDesignRecord:
-    """Why all folds respect groups or a time that the user did not state: scores of a random forest (`compare_fold_designs`)."""
-
-    kind: Literal["groups", "time"]
-    name: str
-    n_samples: int
-    n_units: int
-    scoring: str
-    score: float
-    random_score: float
-    t: float
-    intraclass: float | None = None
-    intraclass_p: float | None = None
-    wave_p: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,7 +115,7 @@ class TableRecord:
     time_column: str | None
     duplicate_rows: DuplicateRowsRecord | None
     row_order: str | None
-    leakage: tuple[LeakageFinding, ...]
+    leakage: tuple[PossibleLeak, ...]
     columns: tuple[ColumnSummary, ...]
 
     @property

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from tamiz.assessment.error_rates import SelectionErrorRates
+from tamiz.assessment.fold_designs import FoldDesignComparison
 from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport
 from tamiz.report.records.columns import (
     ColumnDecision,
     DistributionsRecord,
-    FoldDesignRecord,
     LeakageExclusion,
     RankingRecord,
     RedundancyRecord,
@@ -61,7 +61,7 @@ class StudyRecord:
     interruption: str | None
     table: TableRecord
     leakage_exclusion: LeakageExclusion | None = None
-    fold_design: FoldDesignRecord | None = None
+    fold_design: FoldDesignComparison | None = None
     graph: GraphRecord | None
     ranking: RankingRecord | None
     distributions: DistributionsRecord | None = None
