@@ -212,10 +212,10 @@ def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_ask
     monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(table, assess=None, **usual).to_dict()
     assert result["assessment"] is None
-    (told,) = [w for w in sentences(result) if w.startswith("The search was not repeated inside folds: 6 ")]
+    (told,) = [w for w in sentences(result) if w.startswith("The reliability of the selection is left out: 6 ")]
     assert told.endswith(" s take more than 0 s. Ask for it with assess=True (--assess).")
     assert result["recommendation"] is None
-    assert any(w.startswith("Selections were not compared: 6 searches of ") for w in sentences(result))
+    assert any(w.startswith("The comparison of selections is left out: 6 searches of ") for w in sentences(result))
     asked = study(table, assess=True, **usual).to_dict()
     assert len(asked["assessment"]["null"]["null_values"]) == 3
     assert not any("searched for again" in w for w in sentences(asked))
@@ -227,7 +227,7 @@ def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_fo
     result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
     assert result["subset"]["columns"] == ["a"]
     assert result["assessment"] is None
-    (told,) = [w for w in sentences(result) if w.startswith("The comparison of selections was not computed: ")]
+    (told,) = [w for w in sentences(result) if w.startswith("The comparison of selections is left out: ")]
     with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
         study(X, y, groups=groups, relevances=[], maps=[], assess=True)
     with pytest.raises(DataError, match=r"^assess=True .* the table has no target"):

@@ -70,11 +70,7 @@ def describe_reproduction(
         script.add_selection(selector, roles or {})
     elif comparison is not None and not excluded and not roles and not changed.keys() & _CANDIDATE_OPTIONS:
         script.add_comparison(comparison)
-    return ReproductionRecord(
-        command=None,
-        python=script.text(),
-        placeholders=script.placeholders,
-    )
+    return ReproductionRecord(python=script.text(), placeholders=tuple(script.placeholders))
 
 
 def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,18 +96,13 @@ class _Script:
         self._arguments = arguments
         self._schema = schema
         self._lines: list[str] = []
-        self._placeholders: dict[str, str] = {}
+        self.placeholders: dict[str, str] = {}
         data = arguments["data"]
         self._file = Path(data).name if isinstance(data, str | os.PathLike) else None
 
-    @property
-    def placeholders(self) -> tuple[str, ...]:
-        """The placeholders for objects that were in memory."""
-        return tuple(self._placeholders)
-
     def text(self) -> str:
         """Return the script."""
-        placeholders = [f"{name} = ...  # {comment}" for name, comment in self._placeholders.items()]
+        placeholders = [f"{name} = ...  # {comment}" for name, comment in self.placeholders.items()]
         head = (
             ["# Replace each ... by the object that was passed to the study.", *placeholders, ""]
             if placeholders
@@ -179,7 +170,7 @@ class _Script:
         return format_call("SubsetSelector", arguments)
 
     def _source_lines(self, name: str) -> list[str]:
-        if "data" in self._placeholders and self._is_table():
+        if "data" in self.placeholders and self._is_table():
             opened = "data"
         else:
             self._add_import("tamiz", "open_table")
@@ -265,7 +256,7 @@ class _Script:
         try:
             return self._writer.write(value)
         except NoExpressionError:
-            self._placeholders[name] = _placeholder_comment(value)
+            self.placeholders[name] = _placeholder_comment(value)
             return name
 
 

@@ -146,7 +146,7 @@ def describe_reasons(selector: SubsetSelector, table: Table) -> tuple[ColumnReas
             alternative_merit=merits[j],
             alternative_size=size - int(support[units[j]].sum()) + int((~support[units[j]]).sum()),
             relevance=relevances.get(j),
-            similar=tuple(SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])),
+            similar=similar.get(j, ()),
         )
         for j in schema.used.tolist()
     )
@@ -172,7 +172,7 @@ def _flipped_merits(
 
 def similar_columns(
     table: Table, chosen: NDArray[np.intp], missing: Any
-) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
+) -> tuple[dict[int, float], dict[int, tuple[SimilarColumn, ...]]]:
     """Return the symmetric uncertainty of every column with the target, and the selected columns that are most similar to it."""
     schema, used = table.schema, table.schema.used
     if schema.target is None:
@@ -196,11 +196,11 @@ def similar_columns(
     order = np.argsort(-values, axis=1, kind="stable")
     is_in = set(chosen.tolist())
     similar = {
-        j: [
-            (int(among[k]), float(values[row, k]))
+        j: tuple(
+            SimilarColumn(name=schema.names[among[k]], uncertainty=float(values[row, k]))
             for k in order[row, : 1 if j in is_in else _MAX_SIMILAR].tolist()
             if values[row, k] > 0
-        ]
+        )
         for row, j in enumerate(counted.tolist())
     }
     return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), similar
@@ -286,17 +286,7 @@ def explain_subset(
     names = table.schema.names
     position = {name: j for j, name in enumerate(names)}
     left_out = [
-        ColumnReason(
-            name=names[j],
-            chosen=False,
-            role=None,
-            same_as=names[kept],
-            group=(),
-            alternative_merit=None,
-            alternative_size=len(subset.columns) + 1,
-            relevance=None,
-            similar=(),
-        )
+        ColumnReason(name=names[j], chosen=False, same_as=names[kept], alternative_size=len(subset.columns) + 1)
         for j, kept in same.items()
     ]
     return replace(

@@ -448,13 +448,13 @@ class ColumnReason:
 
     name: str
     chosen: bool
-    role: Literal["fixed", "excluded"] | None
-    same_as: str | None
-    group: tuple[str, ...]
-    alternative_merit: float | None
+    role: Literal["fixed", "excluded"] | None = None
+    same_as: str | None = None
+    group: tuple[str, ...] = ()
+    alternative_merit: float | None = None
     alternative_size: int
-    relevance: float | None
-    similar: tuple[SimilarColumn, ...]
+    relevance: float | None = None
+    similar: tuple[SimilarColumn, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -28,9 +28,9 @@ class ReproductionRecord:
     `placeholders` are the names in the Python code of objects that were in memory.
     """
 
-    command: str | None
-    python: str
-    placeholders: tuple[str, ...]
+    command: str | None = None
+    python: str = ""
+    placeholders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,26 +57,26 @@ class StudyRecord:
     versions: dict[str, str]
     title: str
     seed: int | None
-    warnings: tuple[Verdict, ...]
-    interruption: str | None
+    warnings: tuple[Verdict, ...] = ()
+    interruption: str | None = None
     table: TableRecord
     leakage_exclusion: LeakageExclusion | None = None
     fold_design: FoldDesignComparison | None = None
-    graph: GraphRecord | None
-    ranking: RankingRecord | None
+    graph: GraphRecord | None = None
+    ranking: RankingRecord | None = None
     distributions: DistributionsRecord | None = None
-    redundancy: RedundancyRecord | None
-    subset: SubsetRecord | None
-    recommendation: Recommendation | None
+    redundancy: RedundancyRecord | None = None
+    subset: SubsetRecord | None = None
+    recommendation: Recommendation | None = None
     decisions: tuple[ColumnDecision, ...] = ()
-    noise_experiment: NoiseExperiment | None
-    assessment: SelectionReport | None
+    noise_experiment: NoiseExperiment | None = None
+    assessment: SelectionReport | None = None
     error_rates: SelectionErrorRates | None = None
-    maps: tuple[MapRecord, ...]
+    maps: tuple[MapRecord, ...] = ()
     map_columns: tuple[str, ...] | None = None
-    quality: QualityRecord | None
-    colors: tuple[ColorColumn, ...]
-    reproduction: ReproductionRecord
+    quality: QualityRecord | None = None
+    colors: tuple[ColorColumn, ...] = ()
+    reproduction: ReproductionRecord = ReproductionRecord()
 
     @property
     def reliability(self) -> SelectionReport | None:
