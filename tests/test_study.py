@@ -130,7 +130,7 @@ def test_the_subset_is_that_of_the_selector(found, table):
     assert subset["course"][-1]["columns"] == subset["columns"]
     assert subset["points"]["merits"] == selector.archive_.merits.tolist()
     assert subset["points"]["sizes"] == selector.archive_.sizes.tolist()
-    assert (subset["n_recorded"], subset["certificate"]) == (subset["n_evaluations"], None)
+    assert (subset["n_recorded"], subset["bound"]) == (subset["n_evaluations"], None)
     assert (subset["merit"]["id"], subset["search"]["id"]) == ("cfs", "best_first")
 
 
@@ -146,7 +146,7 @@ def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, t
 
 
 def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_evenly(monkeypatch):
-    monkeypatch.setattr("tamiz._study.subset._MAX_DRAWN", 60)
+    monkeypatch.setattr("tamiz.selection.subset_report._MAX_DRAWN", 60)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
     search = RandomSubsets(500)
@@ -164,7 +164,7 @@ def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_
 
 
 def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among_them(monkeypatch):
-    monkeypatch.setattr("tamiz._study.subset._MAX_SIZES", 3)
+    monkeypatch.setattr("tamiz.selection.subset_report._MAX_SIZES", 3)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(60, 12))
     subset = study(

@@ -112,7 +112,7 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         "value": best,
         "n_evaluations": len(points["sizes"]),
         "n_recorded": len(points["sizes"]),
-        "certificate": None,
+        "bound": None,
         "stopped": "no column left to add brings a gain",
         "course": course,
         "points": points,

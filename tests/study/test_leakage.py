@@ -18,7 +18,8 @@ from tamiz._study.models import prepare_evaluation
 from tamiz._study.redundancy import describe_redundancy
 from tamiz._study.table import describe_table
 from tamiz.assessment import find_leaks, recommend_columns
-from tamiz.assessment.leaks import ClassScorer, Coverage, NumericScorer, stratified_folds
+from tamiz.assessment.findings import Coverage
+from tamiz.assessment.leaks import ClassScorer, NumericScorer, stratified_folds
 from tamiz.criteria import CFS, SymmetricUncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.models.folds import draw_folds

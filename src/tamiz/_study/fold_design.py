@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tamiz._study.leakage import exclude_leaks
-from tamiz.assessment.leaks import PossibleLeak, find_leaks
+from tamiz.assessment.findings import PossibleLeak
+from tamiz.assessment.leaks import find_leaks
 from tamiz.exceptions import DataError
 from tamiz.report.score_text import score_format_for
 from tamiz.runtime.verdicts import Verdict

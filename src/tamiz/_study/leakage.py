@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamiz.assessment.leaks import PossibleLeak
+from tamiz.assessment.findings import PossibleLeak
 from tamiz.report.leakage import exclusion_scores, leakage_evidence
 from tamiz.report.records.columns import LeakageExclusion
 from tamiz.report.text import join_names, kinds_argument, kinds_option

@@ -19,22 +19,25 @@ from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
-from tamiz._study.subset import describe_subset, explain_subset, similar_columns
-from tamiz.criteria import registry as criteria
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.reduction.table_embedding import TableEmbedding, fit_map
-from tamiz.report.records.columns import ColumnDecision, SubsetRecord
+from tamiz.report.records.columns import ColumnDecision
 from tamiz.report.records.maps import MapRecord, QualityRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.runtime.codec import Named
-from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn, warn_user
-from tamiz.search import registry as searches
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import has_significant_column
+from tamiz.selection.subset_record import ColumnReason, SubsetRecord
+from tamiz.selection.subset_report import (
+    describe_lattice,
+    describe_reasons,
+    describe_subset,
+    similar_columns,
+)
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally
@@ -134,15 +137,26 @@ class StudyRun:
         if found is None:
             return
         subset, table, same = found
+        explained = self.steps.run_optional(
+            "reasons", lambda: self._explain_subset(subset, table, same), "the reason for each column"
+        )
+        self.add(subset=explained or subset)
 
-        def explain() -> SubsetRecord:
-            notes = [
-                *describe_equivalents(same, table.schema.names),
-                *redundant_pair_notes(table, subset.columns, self.steps.budget),
-            ]
-            return explain_subset(subset, self.selector, table, notes, same)
-
-        self.add(subset=self.steps.run_optional("reasons", explain, "the reason for each column") or subset)
+    def _explain_subset(self, subset: SubsetRecord, table: Table, same: dict[int, int]) -> SubsetRecord:
+        """Return the subset with its reasons and lattice, of columns that were not searched too, and notes on redundant pairs."""
+        names, size = table.schema.names, len(subset.columns) + 1
+        unsearched = [
+            ColumnReason(name=names[j], chosen=False, same_as=names[kept], alternative_size=size)
+            for j, kept in same.items()
+        ]
+        reasons = [*describe_reasons(self.selector, table), *unsearched]
+        notes = [*describe_equivalents(same, names), *redundant_pair_notes(table, subset.columns, self.steps.budget)]
+        return replace(
+            subset,
+            reasons=tuple(sorted(reasons, key=lambda one: names.index(one.name))),
+            lattice=describe_lattice(self.selector, table),
+            notes=plain_notes(notes),
+        )
 
     def _search(self) -> tuple[SubsetRecord, Table, dict[int, int]] | None:
         """Return the subset, the table of the searched columns, and the others with their equivalent, or None."""
@@ -151,7 +165,7 @@ class StudyRun:
         try:
             # The evaluation of the study compares the merit with chance.
             with capture_warnings() as messages:
-                selector.fit(self.table)
+                selector.fit(table)
         except KeyboardInterrupt:
             self.steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
             if not hasattr(selector, "archive_"):
@@ -166,8 +180,7 @@ class StudyRun:
                 if one not in unsearched and (one.code != "TZ302" or leaking.isdisjoint(one.columns))
             ]
             warn_user([*self.table.schema.excluded_column_notes, *shown])
-        merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
-        return describe_subset(selector, merit, Named(**method_label(searches, selector.search_))), table, same
+        return describe_subset(selector), table, same
 
     def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> None:
         """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""

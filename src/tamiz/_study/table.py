@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz._study.leakage import leakage_warnings
-from tamiz.assessment.leaks import PossibleLeak, find_leaks
+from tamiz.assessment.findings import PossibleLeak
+from tamiz.assessment.leaks import find_leaks
 from tamiz.report.records.columns import (
     ClassWeight,
     ColumnSummary,

@@ -26,13 +26,13 @@ registry = Registry(
     conditional_importance column_importance:conditional_importance function   What each column adds to the others in a model
     ConditionalImportance  column_importance:ConditionalImportance  record     Result of conditional_importance
     find_leaks             leaks:find_leaks                         function   Columns of possible target leakage
-    PossibleLeak           leaks:PossibleLeak                       record     Result of find_leaks
+    PossibleLeak           findings:PossibleLeak                    record     Result of find_leaks
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others
     LinearDependence       linear_dependences:LinearDependence      record     Result of find_linear_dependences
     compare_fold_designs   fold_designs:compare_fold_designs        function   Whether random folds overstate a score
-    FoldDesignComparison   fold_designs:FoldDesignComparison        record     Result of compare_fold_designs
+    FoldDesignComparison   findings:FoldDesignComparison            record     Result of compare_fold_designs
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
     Recommendation         score_report:Recommendation              record     Result of recommend_columns
     """,

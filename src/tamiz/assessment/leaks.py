@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from tamiz.assessment.findings import Coverage, PossibleLeak
 from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
 from tamiz.kernels.contingency import bin_values
 from tamiz.kernels.expected_information import expected_information
@@ -53,70 +54,6 @@ _MIN_DECIDED = 0.8
 _MAX_UNDECIDED_CLASSES = 0.05
 # Neighbouring values whose means are interpolated in a second prediction: their noise is that of a mean.
 _BLOCK_VALUES = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Coverage:
-    """The classes that were scored, those with at least `min_rows` rows, and all classes and rows."""
-
-    min_rows: int
-    n_classes: int
-    of_classes: int
-    of_rows: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PossibleLeak:
-    """A column of possible target leakage, or the columns of a formula.
-
-    Attributes
-    ----------
-    name : str
-        The name of the column, or the names of the columns of a formula.
-    predictor : {"values", "missing", "formula"}
-        Whether the values of the column, its missing values alone, or a formula of several columns predict the target.
-    score : float
-    score_name : {"balanced accuracy", "R2", "adjusted mutual information"}
-        The last is the score of a recoding.
-    baseline : float
-        The score without the column; of a formula the best score of fewer columns.
-    n_rows : int
-        The rows that were scored; of a formula those that were not used to find it.
-    by_groups : bool
-        Whether the rows of a group were in one fold; of a recoding whether one row of each group was used.
-    coverage : Coverage or None
-        The classes that were scored; None if these are all.
-    decided : float
-        The share of the rows that the score is of: those of levels that occur in other folds, and of classes
-        that the column predicts.
-    columns : tuple of str
-        The columns of a formula, else empty.
-    formula : str
-    limits : tuple of float
-        The limits of a formula that separate classes.
-    """
-
-    name: str
-    predictor: Literal["values", "missing", "formula"]
-    score: float
-    score_name: str
-    baseline: float
-    n_rows: int
-    by_groups: bool
-    coverage: Coverage | None = None
-    decided: float = 1.0
-    columns: tuple[str, ...] = ()
-    formula: str = ""
-    limits: tuple[float, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.columns or (self.name,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
-        return asdict(self)
 
 
 def find_leaks(X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> list[PossibleLeak]:

@@ -9,7 +9,7 @@ from tamiz.report.score_text import score_format_for
 from tamiz.report.text import count_with_noun, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.assessment.leaks import PossibleLeak
+    from tamiz.assessment.findings import PossibleLeak
     from tamiz.report.records.columns import LeakageExclusion
 
 # A formula with this score is exact but for rounding; at most so many limits of classes are listed.

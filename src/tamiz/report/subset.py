@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.display.column_selection import SearchDisplay
 from tamiz.report.drawing import Chart
-from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import (
     count_with_noun,
@@ -16,12 +15,14 @@ from tamiz.report.text import (
     join_column_names,
     join_names,
 )
+from tamiz.selection.subset_record import BestOfSize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.report.records.columns import ColumnReason, SearchStep, SubsetRecord, TableRecord
+    from tamiz.report.records.columns import TableRecord
     from tamiz.report.records.study import StudyRecord
+    from tamiz.selection.subset_record import ColumnReason, SearchStep, SubsetRecord
 
 
 # Merits that are means over folds may differ by rounding.
@@ -272,12 +273,11 @@ def _steps(course: Sequence[SearchStep]) -> list[dict[str, Any]]:
 
 def _certificate_facts(subset: SubsetRecord) -> list[tuple[str, str]]:
     """Return the certificate of optimality as a fact, an empty list if there is none."""
-    certificate = subset.certificate
-    if certificate is None:
+    if subset.bound is None:
         return []
-    if certificate.proven:
+    if subset.proven:
         return [("Proven best", "no permitted subset is better")]
-    found, bound = _distinguishable(subset.value, certificate.bound)
+    found, bound = _distinguishable(subset.value, subset.bound)
     return [("Proven", f"no subset is better than {bound}; the best found has {found}")]
 
 

@@ -21,7 +21,7 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tamiz.assessment.leaks import PossibleLeak
+    from tamiz.assessment.findings import PossibleLeak
     from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tamiz.assessment.error_rates import SelectionErrorRates
-from tamiz.assessment.fold_designs import FoldDesignComparison
+from tamiz.assessment.findings import FoldDesignComparison
 from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport
 from tamiz.report.records.columns import (
     ColumnDecision,
@@ -11,12 +11,12 @@ from tamiz.report.records.columns import (
     LeakageExclusion,
     RankingRecord,
     RedundancyRecord,
-    SubsetRecord,
     TableRecord,
 )
 from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
 from tamiz.runtime.codec import check_lengths
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.subset_record import SubsetRecord
 
 FORMAT = "tamiz result 5"
 
