@@ -11,14 +11,13 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
+from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
+from tamiz.criteria.base import StatisticsCache, gather_statistics
 from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.criteria.information_gain import InformationGain
-from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.report.records.columns import (
     ChanceLevelColumn,
     ColumnTestsRecord,
@@ -27,8 +26,6 @@ from tamiz.report.records.columns import (
     RankingRecord,
     UncutColumns,
 )
-from tamiz.runtime.registry import entry_label, method_label
-from tamiz.statistics.base import Floats
 from tamiz.statistics.independence import ColumnTests
 from tamiz.table.base import Table
 from tamiz.table.row_groups import untestable_reason
@@ -38,69 +35,6 @@ from tamiz.table.schema import Schema
 _FIRST_BY_CRITERION, _FIRST_BY_MEAN_RANK = 3, 5
 # The false discovery rate, and the power for which the smallest detectable effect is reported.
 FDR_LEVEL, POWER = 0.05, 0.8
-
-
-@dataclass(frozen=True)
-class RankingCriterion:
-    """One criterion of a ranking.
-
-    Attributes
-    ----------
-    name, label : str
-    relevance : Relevance
-    table : Table
-        The rows that it reads if it compares rows with rows.
-    """
-
-    name: str
-    label: str
-    relevance: Relevance
-    table: Table
-
-
-def score_columns(
-    ranking_criteria: Sequence[RankingCriterion], table: Table
-) -> tuple[dict[str, Floats], StatisticsCache]:
-    """Return the scores of every column by criterion, and the statistics that were collected in passes shared by all criteria."""
-    schema = table.schema
-    for one in ranking_criteria:
-        one.relevance.check(schema)
-    by_rows = {
-        one.name: one.relevance.score(one.table) for one in ranking_criteria if isinstance(one.relevance, RowRelevance)
-    }
-    counted = {one.name: one.relevance for one in ranking_criteria if isinstance(one.relevance, StatisticRelevance)}
-    known = gather_statistics(list(counted.values()), table.reduce, schema)
-    scores = by_rows | {name: relevance.scores(known, schema) for name, relevance in counted.items()}
-    return {one.name: scores[one.name] for one in ranking_criteria}, known
-
-
-def choose_ranking_criteria(
-    requested: Sequence[Relevance] | None, schema: Schema, missing: MissingRule, row_graph: RowGraph
-) -> list[RankingCriterion]:
-    """Return the requested criteria, adapted to the table; by default the registered ones that are defined for it and cheap."""
-    chosen = (
-        []
-        if requested is None
-        else [(label, part.adapt_to(schema) or part) for label, part in _number_duplicates(requested)]
-    )
-    for entry in criteria.of_kind("relevance") if requested is None else ():
-        part = entry.load()().with_missing(missing).adapt_to(schema)
-        if part is not None and part.used_by_default and (row_graph.graph is not None or not needs_graph(part)):
-            chosen.append((entry_label(entry), part))
-    with_graph = [(label, row_graph.with_graph(part)) for label, part in chosen]
-    return [
-        RankingCriterion(label["id"], label["label"], part, row_graph.table_for(part)) for label, part in with_graph
-    ]
-
-
-def _number_duplicates(requested: Sequence[Relevance]) -> list[tuple[dict[str, str], Relevance]]:
-    """Return relevances with their labels, numbered if a class occurs more than once."""
-    labels = [method_label(criteria, relevance) for relevance in requested]
-    ids = [label["id"] for label in labels]
-    for k, relevance in enumerate(requested):
-        if ids.count(ids[k]) > 1:
-            labels[k] = {"id": f"{ids[k]}_{ids[: k + 1].count(ids[k])}", "label": repr(relevance)}
-    return list(zip(labels, requested, strict=True))
 
 
 def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> RankingRecord:

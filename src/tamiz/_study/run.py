@@ -10,15 +10,16 @@ import numpy as np
 
 from tamiz._study.associations import describe_shown_distributions, describe_statistics
 from tamiz._study.budget import StepRunner
+from tamiz._study.estimates import bootstrap_refusal
 from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest
-from tamiz._study.mean_rank import describe_mean_rank
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
+from tamiz._study.ranking import describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
+from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
@@ -105,9 +106,10 @@ class StudyRun:
         weighted = weight_groups_equally(table)
         ranking = scored = steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
         if scored is not None:
+            refusal = bootstrap_refusal(weighted.schema, budget)
             mean_rank = steps.run_optional(
                 "mean rank",
-                lambda: describe_mean_rank(weighted, ranked, scored, self.seed, budget),
+                lambda: combine_ranks(weighted, ranked, scored.scores, self.seed, refusal=refusal),
                 "the mean rank over all criteria",
             )
             ranked_on = replace(scored, mean_rank=mean_rank)

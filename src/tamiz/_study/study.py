@@ -23,10 +23,10 @@ from tamiz._study.leakage import exclude_leaks, leakage_warnings
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, choose_map_columns, resolve_maps
 from tamiz._study.missing_values import missing_value_notes, single_value_notes
 from tamiz._study.models import column_options
-from tamiz._study.ranking import choose_ranking_criteria
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyRun
 from tamiz._study.table import describe_table
+from tamiz.assessment.mean_ranks import choose_ranking_criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule

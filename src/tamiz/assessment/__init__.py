@@ -12,6 +12,8 @@ registry = Registry(
     stability              set_stability:stability                  function   Stability of sets of columns
     ranking_stability      rank_stability:ranking_stability         function   Stability of a ranking over samples of the rows
     RankingStability       ranking_report:RankingStability          record     Result of ranking_stability
+    mean_rank              mean_ranks:mean_rank                     function   Mean rank over several criteria with intervals
+    MeanRank               findings:MeanRank                        record     Result of mean_rank
     Ranking                column_ranking:Ranking                   record     Result of tamiz.rank
     compare_columns        column_comparison:compare_columns        function   Effect of a selection on models
     ColumnComparison       column_comparison:ColumnComparison       record     Result of compare_columns

@@ -1,7 +1,9 @@
-"""What the checks of a table find: possible target leakage, and whether random folds overstate a score."""
+"""Records of what is found in a table: mean ranks, possible target leakage, and whether random folds overstate a score."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from tamiz.runtime.codec import Interval, to_json
 
 # The difference of the losses in standard errors, and the difference of the scores, from which on the designs differ.
 _MIN_T, _MIN_DIFFERENCE = 2.5, 0.01
@@ -144,3 +146,37 @@ class FoldDesignComparison:
             "has_waves": self.has_waves,
             "is_dependent": self.is_dependent,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanRank:
+    """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        All columns of the table; an excluded one has None as rank and interval.
+    criteria : tuple of str
+        The names of the criteria.
+    ranks : tuple of float or None
+    intervals : tuple of (low, high) or None
+        None without bootstrap samples.
+    criterion_intervals : dict of str to tuple of (low, high) or None
+        The intervals of the ranks by each criterion that was computed again in every sample.
+    n_bootstrap : int
+        The number of samples; 0 without intervals.
+    method : str
+        How ranks and intervals were computed, or why there are none, in sentences.
+    """
+
+    columns: tuple[str, ...]
+    criteria: tuple[str, ...]
+    ranks: tuple[float | None, ...]
+    intervals: tuple[Interval | None, ...]
+    criterion_intervals: dict[str, tuple[Interval | None, ...]]
+    n_bootstrap: int
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON types."""
+        return to_json(self)

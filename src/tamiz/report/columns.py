@@ -28,10 +28,10 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tamiz.assessment.findings import MeanRank
     from tamiz.report.records.columns import (
         ColumnTestsRecord,
         CriterionInfo,
-        MeanRank,
         RankingRecord,
         UncutColumns,
     )

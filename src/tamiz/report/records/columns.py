@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tamiz.assessment.findings import PossibleLeak
-from tamiz.runtime.codec import Interval, Named, check_known, check_lengths
+from tamiz.assessment.findings import MeanRank, PossibleLeak
+from tamiz.runtime.codec import Named, check_known, check_lengths
 from tamiz.selection.subset_record import SimilarColumn
 
 _YEARS = 1800, 2200
@@ -199,21 +199,6 @@ class UncutColumns:
     power: float
     test: FTestSummary | None
     untestable_reason: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MeanRank:
-    """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples.
-
-    `criterion_intervals` has the intervals of the ranks by each criterion that was computed again in every sample.
-    """
-
-    criteria: tuple[str, ...]
-    ranks: tuple[float | None, ...]
-    intervals: tuple[Interval | None, ...]
-    criterion_intervals: dict[str, tuple[Interval | None, ...]]
-    n_bootstrap: int
-    method: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
