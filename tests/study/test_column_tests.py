@@ -7,9 +7,9 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 
 from tamiz import open_table
-from tamiz._study.ranking import (
+from tamiz._study.ranking import describe_ranking
+from tamiz.assessment.column_tests import (
     describe_column_tests,
-    describe_ranking,
     describe_uncut_columns,
     detectable_effect,
     run_tests,

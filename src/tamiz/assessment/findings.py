@@ -1,9 +1,9 @@
-"""Records of what is found in a table: mean ranks, possible target leakage, and whether random folds overstate a score."""
+"""Records of what is found in a table: mean ranks, tests and distributions of columns, possible target leakage, fold designs."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from tamiz.runtime.codec import Interval, to_json
+from tamiz.runtime.codec import Interval, check_lengths, to_json
 
 # The difference of the losses in standard errors, and the difference of the scores, from which on the designs differ.
 _MIN_T, _MIN_DIFFERENCE = 2.5, 0.01
@@ -180,3 +180,100 @@ class MeanRank:
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON types."""
         return to_json(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TargetGroup:
+    """Rows of the target whose distributions are compared: those of one class, of several, or a third of the numbers.
+
+    `levels` are the numbers of the classes; empty for a third and for all rows.
+    """
+
+    name: str
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnDistribution:
+    """The weighted counts of a column: a row for each group of the target, in intervals between `edges` or by level.
+
+    The first and the last interval contain the values beyond them too. A column without values has no counts.
+    """
+
+    name: str
+    edges: tuple[float, ...]
+    levels: tuple[str, ...]
+    counts: tuple[tuple[float, ...], ...]
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether the intervals have equal ratios, not equal widths."""
+        if len(self.edges) < 3 or self.edges[0] <= 0:
+            return False
+        first, last = self.edges[1] - self.edges[0], self.edges[-1] - self.edges[-2]
+        return last > 2 * first
+
+    def __post_init__(self) -> None:
+        for row in self.counts:
+            check_lengths(counts=row, parts=self.edges[1:] or self.levels)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistributionsRecord:
+    """The distributions of columns by the groups of the target, on a number of rows, a sample if the table is long."""
+
+    n_rows: int
+    groups: tuple[TargetGroup, ...]
+    columns: tuple[ColumnDistribution, ...]
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            if column.counts:
+                check_lengths(groups=self.groups, counts=column.counts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FTestSummary:
+    """F tests of numeric columns: how many columns without a cut point are significant, and the power of one test.
+
+    `n_tested` is the number of columns of any kind for which p-values are adjusted, and `n_rows` is that of the column with the
+    most missing values. `detectable` and `detectable_adjusted` are the shares of variance that one test detects, at the level and
+    at the level divided by the number of tests.
+    """
+
+    name: Literal["anova", "correlation"]
+    n_tested: int
+    n_significant: int
+    n_rows: int
+    detectable: float
+    detectable_adjusted: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnTestsRecord:
+    """Tests of independence of each column and the target: p-values, as they are and adjusted (Benjamini-Hochberg).
+
+    A column without a test has None. `methods` has the number of columns for the name of each test, `n_significant` is the number
+    of columns whose adjusted p-value is at most `level`, and `few_expected` names the columns with small expected counts.
+    `untestable_reason` states why there is no test, "" where there is one.
+    """
+
+    p_values: tuple[float | None, ...]
+    adjusted: tuple[float | None, ...]
+    methods: dict[str, int]
+    n_significant: int
+    level: float
+    few_expected: tuple[str, ...]
+    untestable_reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UncutColumns:
+    """Numeric columns in one interval, and their test or why there is none; `level` is a false discovery rate."""
+
+    rule: Literal["mdl", "equal_frequency"]
+    columns: tuple[str, ...]
+    level: float
+    power: float
+    test: FTestSummary | None
+    untestable_reason: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tamiz.report.records.columns import ColumnDistribution
+from tamiz.assessment.findings import ColumnDistribution
 from tamiz.runtime.codec import Interval
 from tamiz.runtime.verdicts import Verdict
 

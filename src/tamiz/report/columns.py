@@ -28,12 +28,10 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tamiz.assessment.findings import MeanRank
+    from tamiz.assessment.findings import ColumnTestsRecord, MeanRank, UncutColumns
     from tamiz.report.records.columns import (
-        ColumnTestsRecord,
         CriterionInfo,
         RankingRecord,
-        UncutColumns,
     )
     from tamiz.report.records.study import StudyRecord
 
