@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from tamiz._study.budget import Budget, StepEstimate
 from tamiz._study.models import (
-    COLUMN_PARAMETERS,
     MAX_IMPORTANCE_WORK,
     MAX_NOISE_COORDINATES,
     MAX_SEARCH_SECONDS,
     affordable_searches,
+    column_options,
     evaluation_size,
 )
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
@@ -245,8 +245,7 @@ def expected_evaluations(search: Search, schema: Schema) -> int:
     if isinstance(search, Beam):
         return search.width * stepwise
     # Without the columns that it is restricted to, which change little.
-    restricted = {name for name in COLUMN_PARAMETERS if name in search.get_params(deep=False)}
-    free: Search = clone(search).set_params(**dict.fromkeys(restricted))
+    free: Search = clone(search).set_params(**dict.fromkeys(column_options(search)))
     most = free.max_evaluations(free.make_problem(schema.names, schema.used, None))
     return stepwise if most is None else min(most, _MAX_EVALUATIONS)
 

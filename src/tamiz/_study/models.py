@@ -274,14 +274,14 @@ class ModelEvaluation:
 
 
 # Parameters of a search that restrict the columns that it may select.
-COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
+_COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
 
 
 def column_options(search: Search | None) -> dict[str, Any]:
     """Return the parameters of a search that restrict the columns."""
     if search is None:
         return {}
-    return {name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS}
+    return {name: value for name, value in search.get_params(deep=False).items() if name in _COLUMN_PARAMETERS}
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:

@@ -128,7 +128,7 @@ class _Script:
         self._lines += [
             "",
             "# Only the selection of the section Subset.",
-            *self._source_lines("table"),
+            *self._source_lines(),
             f"selector = {chosen}.fit(table)",
         ]
         self._lines += ["print(selector.get_feature_names_out().tolist())"]
@@ -142,7 +142,7 @@ class _Script:
         self._lines += [
             "",
             "# Only the recommended columns.",
-            *self._source_lines("table"),
+            *self._source_lines(),
             f"found = {format_call('recommend_columns', ['table', *named])}",
             "print(list(found.columns))",
         ]
@@ -169,8 +169,8 @@ class _Script:
                 arguments.append(value if is_positional else f"{one.name}={value}")
         return format_call("SubsetSelector", arguments)
 
-    def _source_lines(self, name: str) -> list[str]:
-        if "data" in self.placeholders and self._is_table():
+    def _source_lines(self) -> list[str]:
+        if "data" in self.placeholders and isinstance(self._arguments["data"], Table):
             opened = "data"
         else:
             self._add_import("tamiz", "open_table")
@@ -183,10 +183,7 @@ class _Script:
         if self._schema.split_dates:
             self._add_import("tamiz.table", "split_dates")
             opened = format_call("split_dates", [opened])
-        return [f"{name} = {opened}"]
-
-    def _is_table(self) -> bool:
-        return isinstance(self._arguments["data"], Table)
+        return [f"table = {opened}"]
 
     def _supports_pipeline(self) -> bool:
         """Whether a data frame can express the selection: it has no times, kinds of weights, numeric kinds and date parts."""
