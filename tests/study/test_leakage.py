@@ -532,3 +532,13 @@ def test_a_part_of_a_date_that_gives_the_target_away_is_excluded_with_its_date()
     (sentence,) = leakage_warnings(find_leaks(table), table.schema)
     assert "'seen (hour)'" in sentence
     assert "kinds={'seen': 'id'}" in sentence
+
+
+def test_arrays_have_the_leaks_of_their_table():
+    frame, y, _ = table_without_leakage()
+    frame = frame.assign(leak=np.where(y, "paid", "open"))
+    (leak,) = find_leaks(frame, y)
+    assert [leak] == find_leaks(open_table(frame, y))
+    assert leak.to_dict()["name"] == leak.names[0] == "leak"
+    with pytest.raises(TypeError, match="A Table has its own target"):
+        find_leaks(open_table(frame, y), y)

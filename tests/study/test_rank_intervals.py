@@ -7,10 +7,11 @@ import pytest
 from tamiz import open_table, study
 from tamiz._study import estimates
 from tamiz._study.ranking import describe_ranking
-from tamiz.assessment import mean_ranks
+from tamiz.assessment import mean_rank, mean_ranks
 from tamiz.assessment.mean_ranks import RankingCriterion, choose_ranking_criteria, combine_ranks
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.base import RowRelevance
+from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import to_json
@@ -142,3 +143,16 @@ def test_95_percent_intervals_cover_the_average_rank_of_tables_of_their_size(kin
     # Columns without an effect are covered more often: among them ranks vary more between samples than between tables.
     assert min(shares.values()) >= 0.9
     assert ((ends[..., 0] <= ranks) & (ranks <= ends[..., 1])).all()
+
+
+def test_the_function_has_the_mean_ranks_of_the_study():
+    rng, y = np.random.default_rng(0), np.arange(100) % 2
+    X = pd.DataFrame(np.linspace(0, 1, 6) * y[:, None] + rng.normal(size=(100, 6))).add_prefix("x")
+    relevances = [FisherScore(), InformationGain()]
+    found = mean_rank(X, y, relevances, n_bootstrap=5)
+    assert found.to_dict() == combined_of(open_table(X, y), relevances)
+    assert found.columns == tuple(X.columns)
+    with pytest.raises(DataError, match="at least one column and one criterion"):
+        mean_rank(pd.DataFrame({"a": [None] * 20}), np.arange(20) % 2, relevances)
+    with pytest.raises(ValueError, match="n_bootstrap must be at least 2"):
+        mean_rank(X, y, n_bootstrap=1)

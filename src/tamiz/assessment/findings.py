@@ -13,7 +13,7 @@ _MAX_P = 0.001
 _MAX_WAVE_P = 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
     """The classes that were scored, those with at least `min_rows` rows, and all classes and rows."""
 
@@ -23,7 +23,7 @@ class Coverage:
     of_rows: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PossibleLeak:
     """A column of possible target leakage, or the columns of a formula.
 
@@ -77,7 +77,7 @@ class PossibleLeak:
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FoldDesignComparison:
     """The score of a random forest in folds of whole groups or forward in time, and in random folds of the same rows.
 
@@ -148,7 +148,7 @@ class FoldDesignComparison:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MeanRank:
     """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples.
 
