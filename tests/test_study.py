@@ -501,7 +501,7 @@ def test_without_a_target_columns_are_ranked_by_entropy_and_no_subset_is_selecte
         "umap",
     ]
     # There are no classes that neighbours could tell.
-    assert "label_accuracy" not in [measure["name"] for measure in result["quality"]["measures"]]
+    assert "label_accuracy" not in [measure["name"] for measure in result["quality"]["maps"][0]["measures"]]
 
 
 def test_a_numeric_target_is_cut_into_ten_intervals(penguins):
@@ -533,8 +533,11 @@ def test_without_points_no_row_of_the_table_is_in_the_result(penguins):
     result = study(secret, "species", points=False).to_dict()
     assert [drawn["points"] for drawn in result["maps"]] == [None] * 5
     assert [drawn["rows"] for drawn in result["maps"]] == [[]] * 5
-    assert (result["colors"], result["quality"]["pairs"], result["quality"]["stress_per_point"]) == ([], None, [])
-    assert result["quality"]["measures"] == study(secret, "species").to_dict()["quality"]["measures"]
+    evaluated = result["quality"]["maps"]
+    assert (result["colors"], result["quality"]["pairs"]) == ([], [])
+    assert all(one["pairs"] == one["stress"] == one["trust"] == [] for one in evaluated)
+    with_points = study(secret, "species").to_dict()["quality"]["maps"]
+    assert [one["measures"] for one in evaluated] == [one["measures"] for one in with_points]
     text = json.dumps(result)
     extremes = {secret["bill_length_mm"].min(), secret["bill_length_mm"].max()}
     inner = [value for value in secret["bill_length_mm"].dropna().unique() if value not in extremes]

@@ -178,7 +178,8 @@ def test_one_thread_and_two_draw_the_same_maps_of_a_sample_that_is_kept_or_read_
 def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
     settings = {"relevances": [], "map_rows": 60}
     with_points, without = (study(long_table, points=points, **settings).to_dict() for points in (True, False))
-    assert without["quality"]["measures"] == with_points["quality"]["measures"]
+    measures = [[one["measures"] for one in result["quality"]["maps"]] for result in (without, with_points)]
+    assert measures[0] == measures[1]
     assert [m["explanation"] for m in without["maps"]] == [m["explanation"] for m in with_points["maps"]]
 
 
@@ -264,18 +265,18 @@ def test_every_number_of_every_map_is_that_of_its_card(found, table):
     assert (judged["n_rows"], judged["n_neighbors"]) == (344, 15)
     for k, drawn in enumerate(found["maps"]):
         card = quality(table, np.array(drawn["points"]), metric="seuclidean", labels=labels)
-        assert [measure["name"] for measure in judged["measures"]] == [measure.name for measure in card.measures]
-        for measure in judged["measures"]:
+        one = judged["maps"][k]
+        assert [measure["name"] for measure in one["measures"]] == [measure.name for measure in card.measures]
+        for measure in one["measures"]:
             # In the matrix of distances, those that differ by rounding only are ties.
-            assert measure["values"][k] == pytest.approx(card[measure["name"]].value, rel=1e-8)
+            assert measure["value"] == pytest.approx(card[measure["name"]].value, rel=1e-8)
             assert measure["larger_is_better"] == card[measure["name"]].larger_is_better
-        np.testing.assert_allclose(judged["stress_per_point"][k], card.points.stress, rtol=1e-9)
-        np.testing.assert_allclose(judged["trust_per_point"][k], card.points.trustworthiness, rtol=1e-9)
-        assert judged["n_chance_rows"][k] == (card.points.trustworthiness <= judged["chance_trust"]).sum()
+        np.testing.assert_allclose(one["stress"], card.points.stress, rtol=1e-9)
+        np.testing.assert_allclose(one["trust"], card.points.trustworthiness, rtol=1e-9)
+        assert one["n_chance_rows"] == (card.points.trustworthiness <= judged["chance_trust"]).sum()
         curve = rank_agreement(table, np.array(drawn["points"]), metric="seuclidean")
-        at = np.array(judged["agreement"]["n_neighbors"]) - 1
-        np.testing.assert_allclose(judged["agreement"]["r_nx"][k], curve.r_nx[at], rtol=1e-9)
-    assert 15 in judged["agreement"]["n_neighbors"]
+        np.testing.assert_allclose(one["r_nx"], curve.r_nx[np.array(judged["sizes"]) - 1], rtol=1e-9)
+    assert 15 in judged["sizes"]
     drawn = [np.array(one["points"]) for one in found["maps"]]
     expected = [
         [0.0 if i == j else spatial.procrustes(a, b)[2] for j, b in enumerate(drawn)] for i, a in enumerate(drawn)
@@ -303,14 +304,13 @@ def test_every_row_has_the_rows_that_are_nearest_to_it_in_the_table():
 def test_pairs_of_rows_are_described_by_their_distances_at_the_best_scale_of_each_map(found):
     X = np.random.default_rng(0).normal(size=(20, 3))
     result = study(X, maps=["pca", "mds"], dissimilarity="euclidean").to_dict()
-    pairs = result["quality"]["pairs"]
-    assert (pairs["all_pairs"], len(pairs["in_table"])) == (True, 190)
-    for drawn, on_map in zip(result["maps"], pairs["on_map"], strict=True):
+    judged = result["quality"]
+    assert (judged["all_pairs"], len(judged["pairs"])) == (True, 190)
+    for drawn, one in zip(result["maps"], judged["maps"], strict=True):
         expected = shepard(X, np.array(drawn["points"]))
-        np.testing.assert_allclose(pairs["in_table"], expected.dissimilarities, rtol=1e-12)
-        np.testing.assert_allclose(on_map, expected.scale * expected.distances, rtol=1e-9)
-    many = found["quality"]["pairs"]
-    assert (many["all_pairs"], len(many["in_table"])) == (False, 600)
+        np.testing.assert_allclose(judged["pairs"], expected.dissimilarities, rtol=1e-12)
+        np.testing.assert_allclose(one["pairs"], expected.scale * expected.distances, rtol=1e-9)
+    assert (found["quality"]["all_pairs"], len(found["quality"]["pairs"])) == (False, 600)
 
 
 def test_the_quality_of_maps_is_computed_from_the_rows_that_are_drawn(long_table):
@@ -319,7 +319,7 @@ def test_the_quality_of_maps_is_computed_from_the_rows_that_are_drawn(long_table
     part = long_table.iloc[result["maps"][0]["rows"]].reset_index(drop=True)
     for k, drawn in enumerate(result["maps"]):
         card = quality(part, np.array(drawn["points"]), metric="seuclidean")
-        values = {measure["name"]: measure["values"][k] for measure in result["quality"]["measures"]}
+        values = {measure["name"]: measure["value"] for measure in result["quality"]["maps"][k]["measures"]}
         assert values == pytest.approx({measure.name: measure.value for measure in card.measures}, rel=1e-9)
 
 
@@ -330,7 +330,8 @@ def test_another_dissimilarity_is_that_of_the_maps_and_of_their_quality(table, n
     expected = MDS(dissimilarity=name, random_state=0).fit(table)
     assert result["maps"][0]["points"] == expected.embedding_.tolist()
     assert result["quality"]["metric"]["id"] == name
-    (stress,) = (m["values"] for m in result["quality"]["measures"] if m["name"] == "kruskal_stress")
+    measures = [measure for one in result["quality"]["maps"] for measure in one["measures"]]
+    stress = [measure["value"] for measure in measures if measure["name"] == "kruskal_stress"]
     assert stress[0] == pytest.approx(expected.stress_, rel=1e-5)
     assert stress[0] < stress[1]
 
@@ -442,12 +443,8 @@ def test_a_map_without_quality_is_reported_and_the_others_have_theirs(table):
         for told in sentences(result)
     )
     judged = result["quality"]
-    assert all(measure["values"][0] is None and measure["values"][1] is not None for measure in judged["measures"])
-    assert (judged["agreement"]["r_nx"][0], judged["pairs"]["on_map"][0], judged["stress_per_point"][0]) == (
-        [],
-        [],
-        None,
-    )
+    assert judged["maps"][0] is None
+    assert judged["maps"][1]["measures"]
 
 
 def test_without_any_quality_there_is_no_card():

@@ -46,6 +46,25 @@ def test_a_target_with_heavy_tails_is_named(rng):
     assert remarks({"x": rng.normal(size=500)}, np.exp(3 * rng.normal(size=500)))["heavy tails"].columns == ("target",)
 
 
+def test_numbers_that_stand_for_missing_are_named_and_zeros_that_belong_to_a_column_are_not(rng):
+    n = 800
+    X = {
+        "pressure": np.where(rng.random(n) < 0.05, 0, rng.normal(70, 12, n).round()),
+        "insulin": np.where(rng.random(n) < 0.5, 0, 14 + rng.gamma(2, 60, n).round()),
+        "age": np.where(rng.random(n) < 0.1, -999, rng.integers(0, 46, n)),
+        "spent": np.where(rng.random(n) < 0.3, 0, rng.gamma(2, 30, n).round()),
+        "children": rng.poisson(1, n),
+        "score": np.minimum(rng.normal(90, 10, n).round(), 100),
+        "tails": rng.standard_cauchy(n).round(1),
+    }
+    found = remarks(X)["coded missing"]
+    zeros = {name: int((X[name] == code).sum()) for name, code in (("pressure", 0), ("insulin", 0), ("age", -999))}
+    assert dict(zip(found.columns, found.sizes, strict=True)) == zeros
+    assert f"'age' (-999 in {zeros['age']} rows)" in found.sentence
+    belonging = ["spent", "children", "score", "tails"]
+    assert "coded missing" not in remarks({name: X[name] for name in belonging})
+
+
 def test_drift_of_numbers_levels_and_the_target(rng):
     n = 600
     t = np.linspace(0, 1, n)

@@ -173,7 +173,7 @@ def test_memory_that_is_too_little_is_one_sentence(tamiz, iris):
 def test_memory_that_is_no_size_is_a_wrong_command_line(tamiz, iris, command):
     run = tamiz(command, iris, "--target", "species", "--memory", "lots")
     assert run.exit_code == 2
-    assert "'lots' is not a size such as 800MB, 1GB or 1.5GiB." in run.stderr
+    assert "memory must be a size such as 800MB, 1GB or 1.5GiB, got 'lots'." in run.stderr
 
 
 def test_a_group_counts_as_one_row_in_a_ranking(tamiz: Callable[..., Result], write: Callable[..., Path]) -> None:

@@ -414,10 +414,15 @@ def test_a_patient_number_is_selected_with_a_note_and_not_with_the_correction(
     corrected = tamiz(*arguments, "--correction", "chance")
     assert corrected.stdout.splitlines() == ["useful"]
     assert "not above chance" not in corrected.stderr
-    for refused in ([*arguments[:4], "--merit", "cfs"], arguments[:4], [*arguments, "--folds", 3]):
+    of_information, of_wrappers = "merits of mutual information", "--folds applies to wrappers only"
+    for refused, reason in (
+        ([*arguments[:4], "--merit", "cfs"], of_information),
+        (arguments[:4], of_information),
+        ([*arguments, "--folds", 3], of_wrappers),
+    ):
         done = tamiz(*refused, "--correction", "chance")
         assert done.exit_code == 2
-        assert "merits of mutual information" in done.stderr
+        assert reason in done.stderr
 
 
 @pytest.mark.filterwarnings("ignore:.*1 of 4 columns is excluded")

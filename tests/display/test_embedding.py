@@ -148,11 +148,11 @@ def test_displays_are_made_without_drawing():
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ({"color": [1, 2]}, DataError, r"^color has 2 values for 150 points; pass one value per point\.$"),
+        ({"color": [1, 2]}, DataError, r"^color must have one value per point: got 2 for 150\.$"),
         ({"color": np.full(150, np.inf)}, DataError, r"^value 0, column color: inf is infinite"),
         ({"components": (0, 2)}, ValueError, r"^components must be from 0 to 1, got 2\.$"),
         ({"components": (0,)}, DataError, r"^components must be two coordinates, got 1\.$"),
-        ({"names": ["one"]}, DataError, r"^There are 1 names for 2 coordinates; pass one per coordinate\.$"),
+        ({"names": ["one"]}, DataError, r"^names must have one value per coordinate: got 1 for 2\.$"),
     ],
 )
 def test_a_bad_value_is_an_error_of_one_sentence(given, error, sentence):
@@ -233,7 +233,7 @@ def test_columns_without_names_are_numbered():
         ({"loadings": np.eye(3)}, r"^The loadings have 3 coordinates and the embedding has 4;"),
         (
             {"loadings": np.eye(4), "column_names": ["a"]},
-            r"^There are 1 column names for 4 rows of loadings; pass one per row\.$",
+            r"^column_names must have one value per loading: got 1 for 4\.$",
         ),
     ],
 )

@@ -34,6 +34,7 @@ def test_a_selector_without_a_chart_shows_its_columns(iris):
     X, _ = iris
     html = RedundancyFilter(threshold=0.95).fit(X)._repr_mimebundle_()["text/html"]
     assert "3 of 4 columns selected" in html
+    assert "Dropped: petal width (cm) (determined by petal length (cm), association 0.9629)." in html
     assert "<figure>" in html
     assert 'role="img"' not in html
 

@@ -59,7 +59,7 @@ def test_images_are_drawn_eight_in_a_row_and_keep_their_shape():
     [
         ((8, 9), None, DataError, r"^An image of 8 x 9 has 72 pixels, but the rows have 64\.$"),
         ((0, 8), None, ValueError, r"^shape must be at least 1, got 0\.$"),
-        ((8, 8), ["one"], DataError, r"^There are 1 names for 3 images; pass one per image\.$"),
+        ((8, 8), ["one"], DataError, r"^names must have one value per image: got 1 for 3\.$"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(shape, names, error, sentence):

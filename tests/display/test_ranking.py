@@ -100,9 +100,9 @@ def test_an_object_without_a_ranking_is_refused():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"names": ["a"]}, r"^names has 1 values for 2 scores; pass one per score\.$"),
-        ({"ranking": [1]}, r"^ranking has 1 values for 2 scores; pass one per score\.$"),
-        ({"support": [True]}, r"^support has 1 values for 2 scores; pass one per score\.$"),
+        ({"names": ["a"]}, r"^names must have one value per score: got 1 for 2\.$"),
+        ({"ranking": [1]}, r"^ranking must have one value per score: got 1 for 2\.$"),
+        ({"support": [True]}, r"^support must have one value per score: got 1 for 2\.$"),
     ],
 )
 def test_lists_of_other_lengths_are_refused(given, sentence):

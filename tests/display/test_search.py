@@ -72,7 +72,7 @@ def test_an_object_without_an_archive_is_refused():
 
 
 def test_lists_of_other_lengths_and_numbers_of_no_set_are_refused():
-    with pytest.raises(DataError, match=r"^There are 1 sizes for 2 merits; pass one size per merit\.$"):
+    with pytest.raises(DataError, match=r"^sizes must have one value per merit: got 1 for 2\.$"):
         SearchDisplay([1], [0.1, 0.2]).plot()
     with pytest.raises(ValueError, match=r"^best must be from 0 to 1, got 2\.$"):
         SearchDisplay([1, 2], [0.1, 0.2], best=2).plot()

@@ -74,9 +74,9 @@ def test_an_object_without_pairs_is_refused():
         ShepardDisplay.from_estimator(Ordinal())
     with pytest.raises(TypeError, match=r"^PCA has no shepard\(\); use from_embedding"):
         ShepardDisplay.from_estimator(PCA(2).fit(X))
-    with pytest.raises(DataError, match=r"^There are 2 dissimilarities and 1 distances; pass one of each per pair\.$"):
+    with pytest.raises(DataError, match=r"^distances must have one value per pair: got 1 for 2\.$"):
         ShepardDisplay([1.0, 2.0], [1.0]).plot()
-    with pytest.raises(DataError, match=r"^There are 1 disparities for 2 pairs; pass one per pair\.$"):
+    with pytest.raises(DataError, match=r"^disparities must have one value per pair: got 1 for 2\.$"):
         ShepardDisplay([1.0, 2.0], [1.0, 2.0], disparities=[1.0]).plot()
 
 

@@ -92,8 +92,8 @@ def test_an_object_without_iterations_is_refused():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"numbers": [1]}, r"^There are 1 numbers for 2 values of stress; pass one per value\.$"),
-        ({"reference": [0.1, 0.2, 0.3]}, r"^reference has 3 values for 2 values of stress; pass one per value\.$"),
+        ({"numbers": [1]}, r"^numbers must have one value per value of stress: got 1 for 2\.$"),
+        ({"reference": [0.1, 0.2, 0.3]}, r"^reference must have one value per value of stress: got 3 for 2\.$"),
         ({"stress": [[0.1, 0.2]]}, r"^stress must be a list of numbers, got an array of shape \(1, 2\)\.$"),
         ({"stress": [0.1, np.nan]}, r"^Input stress contains NaN"),
     ],
@@ -133,7 +133,16 @@ def test_points_have_the_names_they_are_given_as_they_are():
 def test_an_object_without_stress_of_points_is_refused():
     with pytest.raises(TypeError, match=r"^PCA has no stress_per_point_; pass a fitted MDS\.$"):
         PointStressDisplay.from_estimator(PCA(1).fit(np.eye(3)))
-    with pytest.raises(DataError, match=r"^There are 1 names for 2 points; pass one per point\.$"):
+    with pytest.raises(DataError, match=r"^names must have one value per point: got 1 for 2\.$"):
         PointStressDisplay([0.1, 0.2], names=["a"]).plot()
     with pytest.raises(ValueError, match=r"^n_points must be at least 1, got 0\.$"):
         PointStressDisplay([0.1, 0.2], n_points=0).plot()
+
+
+def test_a_display_that_cannot_be_drawn_leaves_no_empty_figure_and_the_panel_of_the_caller_open():
+    _, panel = pyplot.subplots()
+    before = pyplot.get_fignums()
+    for ax in (None, panel):
+        with pytest.raises(DataError):
+            StressDisplay([0.2, 0.1], numbers=[1]).plot(ax)
+        assert pyplot.get_fignums() == before

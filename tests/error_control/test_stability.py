@@ -165,6 +165,24 @@ def test_the_result_does_not_depend_on_threads_and_is_the_same_after_loading(tmp
     pd.testing.assert_frame_equal(load(tmp_path / "stability.tamiz").transform(X), two.transform(X))
 
 
+def test_a_description_names_the_relevance_that_the_table_decided_and_the_bound(tmp_path):
+    X, y = table(300)
+    selector = StabilitySelector(n_features=2, n_pairs=10, random_state=0).fit(X, y)
+    q = selector.selection_frequencies_.sum()
+    first, second = selector.describe()
+    assert first.startswith(f"Stability selection with Information gain, {q:g} columns from each of 20 halves")
+    assert f": {selector.support_.sum()} of {X.shape[1]} columns " in first
+    assert f"is at most {selector.expected_false_selections_:.3g}, if " in second
+    assert load(save(selector, tmp_path / "s.tamiz")).describe() == [first, second]
+    of_a_selector = StabilitySelector(SelectKBest(k=1), n_pairs=2, random_state=0).fit(
+        X[[*"ab", "noise 1", "noise 2"]], y
+    )
+    assert of_a_selector.describe()[0].startswith(
+        "Stability selection with SelectKBest, 1 column from each of 4 halves"
+    )
+    assert of_a_selector.to_dict()["relevance"] == "SelectKBest"
+
+
 def test_bad_input():
     X, y = table(60, n_noise=20)
     with pytest.raises(ValueError, match="cannot all be set"):

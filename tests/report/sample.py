@@ -451,8 +451,7 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
     pairs = np.triu_indices(n, 1)
     at = np.random.default_rng(0).choice(len(pairs[0]), min(300, len(pairs[0])), replace=False)
     sizes = np.unique(np.round(np.geomspace(1, n - 2, 20)).astype(int))
-    found: dict[str, list[float]] = {name: [] for name in MEASURES}
-    curves, on_map, stress, trust = [], [], [], []
+    found = []
     for reduced in maps:
         e = _distances(np.array(reduced["points"]))
         e *= (d * e).sum() / (e * e).sum()
@@ -469,28 +468,38 @@ def _quality(x: NDArray[np.float64], y: NDArray[np.int64], maps: list[dict[str, 
             (r_nx / sizes).sum() / (1 / sizes).sum(),
             (votes == y).mean(),
         ]
-        for name, value in zip(MEASURES, numbers, strict=True):
-            found[name].append(float(value))
-        curves.append(r_nx.tolist())
-        on_map.append(e[pairs][at].tolist())
-        stress.append(np.sqrt(((d - e) ** 2).sum(1) / (d**2).sum(1)).tolist())
         beyond = (np.maximum(ranks - k, 0) * ((near > 0) & (near <= k))).sum(1)
-        trust.append((1 - beyond * 2 / (k * (2 * n - 3 * k - 1))).tolist())
+        trust = (1 - beyond * 2 / (k * (2 * n - 3 * k - 1))).tolist()
+        found.append(
+            {
+                "measures": [
+                    {
+                        "name": name,
+                        "value": float(value),
+                        "error": 0.0,
+                        "larger_is_better": name != MEASURES[0],
+                        "meaning": "",
+                    }
+                    for name, value in zip(MEASURES, numbers, strict=True)
+                ],
+                "r_nx": r_nx.tolist(),
+                "pairs": e[pairs][at].tolist(),
+                "stress": np.sqrt(((d - e) ** 2).sum(1) / (d**2).sum(1)).tolist(),
+                "trust": trust,
+                "n_chance_rows": sum(value <= 0.6 for value in trust),
+            }
+        )
     return {
         "metric": {"id": "seuclidean", "label": "Euclidean, of standardised columns"},
         "n_rows": n,
         "n_neighbors": k,
-        "measures": [
-            {"name": name, "larger_is_better": name != MEASURES[0], "values": values} for name, values in found.items()
-        ],
+        "maps": found,
+        "sizes": sizes.tolist(),
+        "pairs": d[pairs][at].tolist(),
+        "all_pairs": False,
         "shape_distances": _shape_distances([np.array(reduced["points"]) for reduced in maps]),
-        "agreement": {"n_neighbors": sizes.tolist(), "r_nx": curves},
-        "pairs": {"all_pairs": False, "in_table": d[pairs][at].tolist(), "on_map": on_map},
-        "stress_per_point": stress,
-        "trust_per_point": trust,
         "nearest": [[j for j in np.argsort(row, kind="stable").tolist() if j != i][:10] for i, row in enumerate(d)],
         "chance_trust": 0.6,
-        "n_chance_rows": [sum(value <= 0.6 for value in values) for values in trust],
     }
 
 
@@ -884,18 +893,9 @@ def bare() -> dict[str, Any]:
     result["graph"] = None
     result["maps"] = [result["maps"][0] | {"points": None, "rows": []}]
     quality = result["quality"]
-    quality |= {
-        "pairs": None,
-        "stress_per_point": [],
-        "trust_per_point": [],
-        "nearest": [],
-        "n_chance_rows": [],
-        "measures": quality["measures"][:-1],
-    }
-    quality["agreement"]["r_nx"] = quality["agreement"]["r_nx"][:1]
-    quality["shape_distances"] = [[0.0]]
-    for measure in quality["measures"]:
-        measure["values"] = measure["values"][:1]
+    first = quality["maps"][0]
+    first |= {"pairs": [], "stress": [], "trust": [], "measures": first["measures"][:-1]}
+    quality |= {"pairs": [], "nearest": [], "maps": [first], "shape_distances": [[0.0]]}
     result["colors"] = []
     result["warnings"] = []
     return result

@@ -23,13 +23,13 @@ def test_a_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        FileNotFoundError, match=r"There is no folder .*absent; make it, or write report\.html to another folder\.$"
+        FileNotFoundError, match=r"There is no folder .*absent; create it, or write report\.html elsewhere\.$"
     ):
         write_text_atomically(tmp_path / "absent" / "report.html", "")
 
 
 def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError, match=r"is a folder; specify a file in it\.$"):
+    with pytest.raises(IsADirectoryError, match=r"is a folder; name a file in it\.$"):
         write_text_atomically(tmp_path, "")
 
 

@@ -518,7 +518,7 @@ def test_each_map_takes_its_own_colours_for_how_badly_its_rows_are_placed(read: 
     for name in ("map-1-points", "map-2-points"):
         reader.show(name)
     reader.recolour("error of each row (stress)")
-    stress = sample.wine()["quality"]["stress_per_point"]
+    stress = [one["stress"] for one in sample.wine()["quality"]["maps"]]
     # One scale for both, up to the 98th percentile of all.
     highest = sorted(stress[0] + stress[1])[int(0.98 * 355)]
     assert (reader.legend()[0], float(reader.legend()[-1])) == ("0", pytest.approx(highest, rel=0.01))

@@ -105,3 +105,15 @@ def test_few_rows_stay_text_and_many_are_in_the_page_once() -> None:
     # No list of the rows is left in the text.
     assert max(len(one) for one in re.findall(rb"\[[^\[\]{}]*\]", found["numbers"]) if b"table" not in one) < 40_000
     assert 'id="packed"' not in render(sample.wine())
+
+
+def test_the_trust_and_the_stress_of_every_row_are_restored() -> None:
+    rng = np.random.default_rng(1)
+    trust = [None if k % 5 == 0 else float(value) for k, value in enumerate(rng.random(N))]
+    data = large()
+    data["quality"] = {"maps": [{"trust": trust, "stress": trust[::-1]}, None]}
+    content = pack_rows(data)
+    one, other = data["quality"]["maps"]
+    assert other is None
+    assert values(one["trust"], content) == trust
+    assert values(one["stress"], content) == trust[::-1]

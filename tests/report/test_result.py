@@ -97,8 +97,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         (lambda d: d["maps"][0]["spectrum"].pop("values"), r"maps\[0\].spectrum.values is missing"),
         (lambda d: d["quality"].pop("measures"), "quality.measures is missing"),
         (
-            lambda d: d["quality"]["measures"][0]["values"].append("all"),
-            r"quality.measures\[0\].values\[2\] is not a number",
+            lambda d: d["quality"]["maps"][0]["measures"][2].update(value="all"),
+            r"quality.maps\[0\].measures\[2\].value is not a number",
         ),
         (lambda d: d["graph"].update(recall="all"), "graph.recall is not a number"),
         (lambda d: d["versions"].update({"a\nb": None}), r"versions.'a\\nb' is not text"),

@@ -581,7 +581,7 @@ def test_a_display_and_the_light_page_have_the_same_colours_and_each_has_a_shape
 
 def test_the_maps_are_shown_side_by_side_with_the_best_of_each_number_marked(wine: dict[str, Any]) -> None:
     shown = collected(collect_quality, wine)
-    values = {measure["name"]: measure["values"] for measure in wine["quality"]["measures"]}
+    values = values_of(wine)
     assert shown["names"] == ["PCA", "Laplacian eigenmaps"]
     assert [row["label"] for row in shown["rows"]] == [
         "Kruskal’s stress-1", "Shepard correlation", "Trustworthiness", "Continuity", "Neighbourhood recall",
@@ -599,9 +599,21 @@ def test_the_maps_are_shown_side_by_side_with_the_best_of_each_number_marked(win
     assert shown["compared"] == "Evaluated on all 178 rows. Distances in the table: Euclidean, of standardised columns."
 
 
+def values_of(result: dict[str, Any]) -> dict[str, list[float]]:
+    """The values of each measure, by map."""
+    found: dict[str, list[float]] = {}
+    for one in result["quality"]["maps"]:
+        for measure in one["measures"]:
+            found.setdefault(measure["name"], []).append(measure["value"])
+    return found
+
+
 def set_values(result: dict[str, Any], **values: list[float | None]) -> None:
-    for measure in result["quality"]["measures"]:
-        measure["values"] = values.get(measure["name"], measure["values"])
+    """Set the values of measures by map; without a value a map lacks the measure."""
+    for k, one in enumerate(result["quality"]["maps"]):
+        for measure in one["measures"]:
+            measure["value"] = values.get(measure["name"], {k: measure["value"]})[k]
+        one["measures"] = [measure for measure in one["measures"] if measure["value"] is not None]
 
 
 PCA, EIGENMAPS, EQUAL = "PCA", "Laplacian eigenmaps", "All maps"
@@ -668,10 +680,8 @@ def test_one_map_has_nothing_to_be_better_than(bare: dict[str, Any]) -> None:
 
 
 def test_a_map_without_quality_has_a_dash(wine: dict[str, Any]) -> None:
-    set_values(wine, **{name: [None, 0.5] for name in sample.MEASURES})
-    wine["quality"]["agreement"]["r_nx"][0] = []
-    wine["quality"]["pairs"]["on_map"][0] = []
-    wine["quality"]["stress_per_point"][0] = None
+    set_values(wine, **{name: [0.5, 0.5] for name in sample.MEASURES})
+    wine["quality"]["maps"][0] = None
     shown = collected(collect_quality, wine)
     assert [cell["text"] for cell in shown["rows"][0]["cells"]] == ["–", "0.500"]
     assert [pairs["label"] for pairs in shown["pairs"]] == ["Laplacian eigenmaps"]
@@ -699,24 +709,26 @@ def test_the_rows_that_were_drawn_are_counted(wine: dict[str, Any]) -> None:
 
 
 def test_the_title_of_the_curves_names_the_best_maps_for_near_and_wide_neighbourhoods(wine: dict[str, Any]) -> None:
-    curves = wine["quality"]["agreement"]
-    curves |= {"n_neighbors": [1, 15, 45, 176], "r_nx": [[0.1, 0.2, 0.6, 0.5], [0.1, 0.4, 0.3, 0.2]]}
+    curves = [[0.1, 0.2, 0.6, 0.5], [0.1, 0.4, 0.3, 0.2]]
+    wine["quality"]["sizes"] = [1, 15, 45, 176]
+    for one, curve in zip(wine["quality"]["maps"], curves, strict=True):
+        one["r_nx"] = curve
     shown = collected(collect_quality, wine)["curves"]
     near, wide = shown["title"].split("; ")
     assert ("Laplacian eigenmaps" in near, "the 15 nearest" in near) == (True, True)
     assert ("PCA" in wide, "the 45 nearest" in wide) == (True, True)
     panel = panel_of(shown["chart"])
-    assert [list(line.get_ydata()) for line in panel.lines] == curves["r_nx"]
+    assert [list(line.get_ydata()) for line in panel.lines] == curves
     assert panel.get_xscale() == "log"
-    curves["r_nx"][1][2] = 0.9
+    curves[1][2] = 0.9
     title = collected(collect_quality, wine)["curves"]["title"]
     assert "PCA" not in title
     assert all(fact in title for fact in ("Laplacian eigenmaps", "the 15 nearest", "the 45 nearest"))
 
 
 def test_a_shepard_diagram_contains_the_pairs_and_the_line_of_equal_distances(wine: dict[str, Any]) -> None:
-    pairs = wine["quality"]["pairs"]
-    pairs |= {"in_table": [1.0, 2.0, 4.0], "on_map": [[1.5, 2.0, 3.0], [0.0, 9.0, 1.0]]}
+    one, other = wine["quality"]["maps"]
+    wine["quality"]["pairs"], one["pairs"], other["pairs"] = [1.0, 2.0, 4.0], [1.5, 2.0, 3.0], [0.0, 9.0, 1.0]
     first, second = (panel_of(shown["chart"]) for shown in collected(collect_quality, wine)["pairs"])
     assert first.collections[0].get_offsets().tolist() == [[1.0, 1.5], [2.0, 2.0], [4.0, 3.0]]
     assert second.collections[0].get_offsets().tolist() == [[1.0, 0.0], [2.0, 9.0], [4.0, 1.0]]
@@ -726,15 +738,14 @@ def test_a_shepard_diagram_contains_the_pairs_and_the_line_of_equal_distances(wi
 
 
 def test_maps_are_coloured_by_how_badly_each_row_is_placed_on_one_scale(wine: dict[str, Any]) -> None:
-    stress = [[0.01 * (row % 50) for row in range(178)], [1.0] * 178]
-    stress[0][0] = 7.0
-    wine["quality"]["stress_per_point"] = stress
+    one, other = wine["quality"]["maps"]
+    one["stress"], other["stress"] = [7.0, *(0.01 * (row % 50) for row in range(1, 178))], [1.0] * 178
     last = colourings(wine)[-1]
     assert last["option"] == "error of each row (stress)"
     # One row far out does not take the colours of all others; what was not evaluated has none.
     assert last["range"] == [0, 1.0]
-    wine["quality"]["stress_per_point"] = [[None] * 178, None]
-    wine["quality"]["trust_per_point"] = []
+    one |= {"stress": [None] * 178, "trust": [None] * 178}
+    wine["quality"]["maps"][1] = None
     assert colourings(wine)[-1]["option"] == "k-means cluster (K = 3, mean silhouette 0.28)"
 
 
@@ -746,12 +757,13 @@ def test_colours_that_are_years_are_written_as_years(wine: dict[str, Any]) -> No
 
 
 def test_rows_that_are_placed_no_better_than_by_chance_are_counted_at_their_map(wine: dict[str, Any]) -> None:
-    wine["quality"] |= {"n_chance_rows": [0, 3], "chance_trust": 0.617}
+    one, other = wine["quality"]["maps"]
+    one["n_chance_rows"], other["n_chance_rows"], wine["quality"]["chance_trust"] = 0, 3, 0.617
     texts = [one["chance_rows"] for one in collected(collect_maps, wine)["maps"]]
     assert texts == [
         "", "3 of 178 rows have neighbours on the map that are no better than by chance (trustworthiness at most 0.62)."
     ]  # fmt: skip
-    wine["quality"]["n_chance_rows"] = []
+    one["n_chance_rows"] = other["n_chance_rows"] = None
     assert not any(one["chance_rows"] for one in collected(collect_maps, wine)["maps"])
 
 

@@ -104,10 +104,15 @@ def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> 
 
 
 def test_the_map_is_the_one_whose_neighbours_and_distances_may_be_trusted_most(wine: dict[str, Any]) -> None:
-    trust, order = (
-        next(one for one in wine["quality"]["measures"] if one["name"] == name)
-        for name in ("trustworthiness", "rank_correlation")
-    )
+    def set_values(*values: list[Any]) -> None:
+        for one, *own in zip(wine["quality"]["maps"], *values, strict=True):
+            by_name = dict(zip(("trustworthiness", "rank_correlation"), own, strict=True))
+            one["measures"] = [
+                {"name": name, "value": value, "error": 0.0, "larger_is_better": True, "meaning": ""}
+                for name, value in by_name.items()
+                if value is not None
+            ]
+
     for neighbours, distances, best in (
         ([0.6, 0.9], [0.5, 0.5], 1),
         ([0.9, 0.6], [0.5, 0.5], 0),
@@ -115,10 +120,10 @@ def test_the_map_is_the_one_whose_neighbours_and_distances_may_be_trusted_most(w
         ([0.9, 1.0], [0.85, 0.3], 0),
         ([0.9, None], [-0.2, None], 0),
     ):
-        trust["values"], order["values"] = neighbours, distances
+        set_values(neighbours, distances)
         found = shown(wine)["map"]
         assert found["label"] == wine["maps"][best]["label"]
-    trust["values"], order["values"] = [0.9, 0.8], [0.85, 0.3]
+    set_values([0.9, 0.8], [0.85, 0.3])
     assert (
         shown(wine)["map"]["trust"]
         == "To trust: Neighbours yes (trustworthiness 0.90), distances mostly (rank correlation 0.85)."

@@ -106,11 +106,9 @@ def test_an_invalid_path_is_refused(call):
 
 
 def test_places_that_cannot_be_written_to_are_named(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"^There is no folder .*absent; make it, or write x to another folder\.$"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"^There is no folder .*absent; create it, or write x elsewhere\.$"):
         save(1, tmp_path / "absent" / "x")
-    with pytest.raises(IsADirectoryError, match=r"is a folder; specify a file in it\.$"):
+    with pytest.raises(IsADirectoryError, match=r"is a folder; name a file in it\.$"):
         save(1, tmp_path)
 
 

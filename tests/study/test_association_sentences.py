@@ -22,7 +22,7 @@ def ranking_of(X, y, **options):
         relevances=[FisherScore() if y is not None else Variance()],
     )
     found = result.to_dict()
-    remarks = {one["code"]: one for one in found["warnings"] if one["code"] in ("TZ211", "TZ212")}
+    remarks = {one["code"]: one for one in found["warnings"] if one["code"] in ("TZ217", "TZ212")}
     return found["ranking"], ranking_notes(result.record), remarks
 
 
@@ -41,8 +41,8 @@ def test_the_first_columns_interactions_and_remarks(table):
     assert ranking["associations"]["x0"][0].startswith("higher where target is yes (+")
     assert set(ranking["associations"]) == set(table[0].columns)
     assert "x3 and x5: together beyond the sum of the two on the log-odds scale" in ranking["interactions"]
-    assert remarks.keys() == {"TZ211"}
-    assert remarks["TZ211"]["columns"] == ["pay"]
+    assert remarks.keys() == {"TZ217"}
+    assert remarks["TZ217"]["columns"] == ["pay"]
     assert shown["notes"] == [ranking["interactions"]]
 
 
@@ -72,7 +72,7 @@ def test_rows_of_a_group_have_wider_intervals(table):
 def test_without_a_target_or_with_few_rows_there_is_less_to_state(table):
     X, y = table
     ranking, _, remarks = ranking_of(X, None)
-    assert (ranking["associations"], ranking["interactions"], list(remarks)) == ({}, "", ["TZ211"])
+    assert (ranking["associations"], ranking["interactions"], list(remarks)) == ({}, "", ["TZ217"])
     ranking, _, _ = ranking_of(X.head(20), y[:20])
     assert set(ranking["associations"]) == set(X.columns)
     assert ranking["interactions"] == ""

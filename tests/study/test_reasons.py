@@ -187,10 +187,10 @@ def test_a_copy_is_not_searched_and_has_the_reason_that_it_is_equivalent():
     assert (copy.chosen, copy.same_as) == (False, names[0])
 
 
-def test_a_fitted_selector_describes_its_subset():
+def test_a_fitted_selector_explains_its_subset():
     table = open_table(TABLE, "wine")
     selector = SubsetSelector(CFS(), BestFirst(), n_features=3).fit(table)
-    found = selector.describe(table)
+    found = selector.explain(table)
     assert (found.columns, found.value, found.sizes) == (
         tuple(selector.get_feature_names_out()),
         selector.merit_,
@@ -200,4 +200,4 @@ def test_a_fitted_selector_describes_its_subset():
     assert [best.merit for best in found.frontier] == [
         selector.archive_.merits[selector.archive_.sizes == best.size].max() for best in found.frontier
     ]
-    assert selector.describe().to_dict() == found.to_dict() | {"reasons": [], "lattice": None}
+    assert selector.explain().to_dict() == found.to_dict() | {"reasons": [], "lattice": None}

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 
 from tamiz import open_table
 from tamiz.table import split_dates
@@ -33,6 +34,13 @@ def test_dates_and_numbers_in_the_order_of_the_rows_are_found_and_trends_are_not
 
 def test_rows_in_another_order_are_sorted_by_nothing():
     assert monotone_column_warnings(open_table(table().sample(frac=1, random_state=0).reset_index(drop=True))) == []
+
+
+def test_months_in_order_are_found_though_most_rows_have_the_month_of_the_row_before():
+    months = pd.DataFrame({"month": np.repeat(np.arange(5.0, 10.0), 30), "noise": np.random.default_rng(0).random(150)})
+    (found,) = monotone_columns(open_table(months))
+    assert found.name == "month"
+    assert found.correlation == pytest.approx(spearmanr(months["month"], np.arange(150)).statistic)
 
 
 def test_few_rows_are_sorted_by_chance():

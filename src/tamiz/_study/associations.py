@@ -21,7 +21,7 @@ from tamiz.table.views import select_rows
 # Columns over which p-values are adjusted, and rows that are read: fewer of many columns.
 _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_VALUES, _MAX_PAIR_ROWS = 500, 20_000, 2_000, 1_000_000, 5_000
 _N_PAIRS_NAMED, _MAX_NAME = 3, 60
-_CODES = {"heavy tails": "TZ211", "drift": "TZ212"}
+_CODES = {"heavy tails": "TZ217", "coded missing": "TZ205", "drift": "TZ212"}
 
 
 def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
@@ -39,7 +39,7 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
     # A target of ordered levels has a note from the time when it was read. Drift concerns the folds of models.
-    wanted = ("heavy tails", "drift") if table.schema.target is not None else ("heavy tails",)
+    wanted = _CODES.keys() - ({"drift"} if table.schema.target is None else set())
     remarks = [one for one in table_remarks(_sample(table, _MAX_ROWS, seed)) if one.kind in wanted]
     note_user(Verdict(_CODES[one.kind], one.sentence, one.columns) for one in remarks)
     if table.schema.target is None or not 0 < len(table.schema.used) <= _MAX_COLUMNS or not ranking.criteria:

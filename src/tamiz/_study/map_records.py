@@ -69,9 +69,7 @@ def _axis_correlations(fitted: TableEmbedding, seed: int) -> AxisCorrelationsRec
     by_columns = _MAX_RANKED_VALUES // max(len(fitted.table.schema.used), 1)
     most = min(_MAX_CORRELATED_ROWS, max(_MIN_CORRELATED_ROWS, by_columns))
     rows, embedding = _sample_embedding(fitted, most, np.random.default_rng(seed))
-    points = np.array(embedding[:, :_MAX_AXES], dtype=np.float64)
-    spans = np.ptp(points, axis=0)
-    points[:, spans <= _ROUNDING * spans.max()] = 0.0
+    points, _ = _without_rounding(embedding[:, :_MAX_AXES])
     found = correlate_columns(fitted.table, points, rows)
     return AxisCorrelationsRecord(
         columns=tuple(found.columns),
@@ -92,6 +90,14 @@ def _sample_embedding(fitted: TableEmbedding, size: int, rng: np.random.Generato
     return some if rows is None else rows[some], embedding[some]
 
 
+def _without_rounding(points: Floats) -> tuple[Floats, Floats]:
+    """Return coordinates and the widths of their axes, both 0 on an axis that is rounding error."""
+    points = np.asarray(points, dtype=np.float64)
+    spans = np.ptp(points, axis=0)
+    varies = spans > _ROUNDING * spans.max()
+    return np.where(varies, points, 0.0), np.where(varies, spans, 0.0)
+
+
 def _map_clusters(
     fitted: TableEmbedding, explanation: AxisCorrelationsRecord, seed: int, *, comparable_axes: bool
 ) -> MapClustersRecord | None:
@@ -102,10 +108,10 @@ def _map_clusters(
     rng = np.random.default_rng(seed)
     rows, embedding = _sample_embedding(fitted, _MAX_CLUSTERED_ROWS, rng)
     points = np.array(embedding[:, :2], dtype=np.float64)
-    spans = np.ptp(points, axis=0)
-    varies = spans > _ROUNDING * spans.max()
+    scaled, spans = _without_rounding(points)
     # Axes without a common unit are drawn in the same width.
-    scaled = np.where(varies, points, 0.0) / (1.0 if comparable_axes else np.where(varies, spans, 1.0))
+    if not comparable_axes:
+        scaled /= np.where(spans > 0, spans, 1.0)
     columns = used
     if len(used) > MAX_COLUMNS:
         columns = used[most_correlated_columns(np.array(explanation.values), np.array(explanation.chance))]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tamiz.exceptions import DataError
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.named_maps import MapMethod, find_map_method, list_map_methods
+from tamiz.reduction.named_maps import find_map_method, list_map_methods
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.runtime.validation import check_choice
@@ -56,38 +56,29 @@ def resolve_maps(
     maps: Sequence[Reducer | str] | None, schema: Schema, dissimilarity: str, max_rows: int | None = None
 ) -> list[MapRequest]:
     """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
+    explicit = maps is not None
     if maps is None:
-        usual = [one for one in list_map_methods() if one.variant.is_default]
-        return [_make_request(one, schema, dissimilarity, max_rows, explicit=False) for one in usual]
-    wanted = [_resolve_map(part, schema, dissimilarity, max_rows) for part in maps]
-    taken = [one.id for one in wanted]
-    return [_number_duplicate_maps(one, taken, k) for k, one in enumerate(wanted)]
+        maps = [one.id for one in list_map_methods() if one.variant.is_default]
+    wanted = [_resolve_map(part, schema, dissimilarity, max_rows, explicit=explicit) for part in maps]
+    # Maps of one id are numbered, with the reducer's repr as label.
+    ids = [one.id for one in wanted]
+    return [
+        one
+        if ids.count(one.id) == 1
+        else replace(one, id=f"{one.id}_{ids[: k + 1].count(one.id)}", label=repr(one.reducer))
+        for k, one in enumerate(wanted)
+    ]
 
 
-def _resolve_map(method: Reducer | str, schema: Schema, dissimilarity: str, max_rows: int | None) -> MapRequest:
+def _resolve_map(
+    method: Reducer | str, schema: Schema, dissimilarity: str, max_rows: int | None, *, explicit: bool
+) -> MapRequest:
     if isinstance(method, str):
-        return _make_request(find_map_method(method), schema, dissimilarity, max_rows, explicit=True)
+        found = find_map_method(method)
+        return MapRequest(found.id, found.label, found.make_reducer(schema, dissimilarity, max_rows), explicit)
     name = type(method).__name__
     entry = next((entry for entry in registry if entry.attribute == name), None)
-    return MapRequest(
-        entry.name if entry else name, entry.label if entry else name, method, explicit=True, is_user_reducer=True
-    )
-
-
-def _make_request(
-    method: MapMethod, schema: Schema, dissimilarity: str, max_rows: int | None, *, explicit: bool
-) -> MapRequest:
-    return MapRequest(method.id, method.label, method.make_reducer(schema, dissimilarity, max_rows), explicit)
-
-
-def _number_duplicate_maps(request: MapRequest, ids: list[str], index: int) -> MapRequest:
-    """Return a request with a numbered id and the reducer's repr as label if several maps have the same id."""
-    if ids.count(request.id) == 1:
-        return request
-    number = ids[: index + 1].count(request.id)
-    return MapRequest(
-        f"{request.id}_{number}", repr(request.reducer), request.reducer, request.explicit, request.is_user_reducer
-    )
+    return MapRequest(entry.name if entry else name, entry.label if entry else name, method, explicit, True)
 
 
 def choose_map_columns(

@@ -1,4 +1,4 @@
-"""The notes of a study on missing values: what replaces them, and which columns contain one value besides."""
+"""The notes of a study on missing values: what replaces them, and which columns get a level for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sklearn.base import BaseEstimator
 
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_relevance import EntropyRelevance, MissingRule
+from tamiz.criteria.entropy_relevance import EntropyRelevance
 from tamiz.criteria.information_merit import InformationMerit
 from tamiz.criteria.model_relevance import ModelRelevance
 from tamiz.criteria.shannon_entropy import Entropy
@@ -33,15 +33,14 @@ _PAIR_RULE = "Two columns are compared for redundancy on the rows with both valu
 _GOWER_RULE = "Gower's dissimilarity compares two rows in the columns in which both have a value."
 
 
-def single_value_notes(schema: Schema, missing: MissingRule) -> list[Verdict]:
-    """Return a note on the columns whose entropy-based scores are 0 because their present values are all equal."""
-    names = [column.name for column in schema.columns if len(column.levels) == 1 and column.n_missing > 0]
-    if not (n := len(names)) or missing == "category":
+def missing_level_notes(schema: Schema) -> list[Verdict]:
+    """Return a note on the columns of one value, for which missing is a level (`add_missing_level`)."""
+    columns = (schema.columns[j] for j in schema.categorical)
+    names = [column.name for column in columns if len(column.levels) == 1 and column.n_missing]
+    if not names:
         return []
-    sentence = (
-        f"{n:,} {'column contains' if n == 1 else 'columns contain'} one value and missing values, so every score is 0; "
-        "missing='category' (--missing category) treats missing as a category of its own."
-    )
+    contains = "contains" if len(names) == 1 else "contain"
+    sentence = f"{count_with_noun(len(names), 'column')} {contains} one value and missing values, so missing is read as a level."
     return [Verdict("TZ207", sentence, names)]
 
 

@@ -14,7 +14,7 @@ from tamiz.graphs.builder import read_points
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.report.records.maps import AgreementCurves, MapMeasure, QualityRecord, ShepardPairsRecord
+from tamiz.report.records.maps import MapQualityRecord, QualityRecord
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import sample_rows
@@ -62,48 +62,45 @@ def describe_quality(
         warn("TZ503", f"The quality of the maps is left out: {error}")
         return None
     maps = [(label, embedding[at]) for label, embedding in maps]
-    found = [_evaluate_map(distances, label, embedding, labels, seed, points=points) for label, embedding in maps]
-    cards, diagrams = zip(*found, strict=True)
-    first: MapQuality | None = next(filter(None, cards), None)
+    found = [_evaluate_map(distances, label, embedding, labels, seed) for label, embedding in maps]
+    first = next(filter(None, found), None)
     if first is None:
         return None
-    chance = chance_trustworthiness(len(at), first.n_neighbors)
+    chance = chance_trustworthiness(len(at), first[0].n_neighbors)
+    sizes = _curve_sizes(first[0])
 
-    def per_point(values: Sequence[T]) -> tuple[T | None, ...]:
-        """Return the value of every shown row, None for rows that were not evaluated."""
+    def per_row(values: Sequence[T]) -> tuple[T | None, ...]:
+        """Return the value of every shown row, None for rows that were not evaluated; none without points."""
         evaluated = dict(zip(at.tolist(), values, strict=True))
-        return tuple(map(evaluated.get, range(len(rows))))
+        return tuple(map(evaluated.get, range(len(rows) if points else 0)))
 
-    def per_map(name: str) -> tuple[tuple[float | None, ...] | None, ...]:
-        return tuple(None if card is None else per_point(getattr(card.points, name).tolist()) for card in cards)
+    def describe(card: MapQuality, diagram: ShepardDiagram) -> MapQualityRecord:
+        trust = card.points.trustworthiness
+        return MapQualityRecord(
+            measures=card.measures,
+            r_nx=tuple(card.agreement.r_nx[sizes - 1].tolist()),
+            pairs=tuple((diagram.scale * diagram.distances[_pairs_shown(diagram)]).tolist()) if points else (),
+            stress=per_row(card.points.stress.tolist()),
+            trust=per_row(trust.tolist()),
+            # Among so few rows that chance is right as well, nothing is above it.
+            n_chance_rows=None if chance >= 1 else int(np.count_nonzero(trust <= chance)),
+        )
 
+    card, diagram = first
     return QualityRecord(
         metric=Named(id=dissimilarity, label=metrics[dissimilarity].label),
         n_rows=len(at),
-        n_neighbors=first.n_neighbors,
-        measures=tuple(
-            MapMeasure(
-                name=one.name,
-                larger_is_better=one.larger_is_better,
-                values=tuple(None if card is None else card[one.name].value for card in cards),
-            )
-            for one in first.measures
-        ),
+        n_neighbors=card.n_neighbors,
+        maps=tuple(None if one is None else describe(*one) for one in found),
+        sizes=tuple(sizes.tolist()),
+        pairs=tuple(diagram.dissimilarities[_pairs_shown(diagram)].tolist()) if points else (),
+        all_pairs=diagram.all_pairs and len(diagram.distances) <= _MAX_PAIRS,
         shape_distances=tuple(
             tuple(None if np.isnan(value) else value for value in row)
             for row in procrustes_distances([embedding[:, :2] for _, embedding in maps]).tolist()
         ),
-        agreement=_agreement(first, cards),
-        pairs=_pairs(diagrams),
-        stress_per_point=per_map("stress") if points else (),
-        trust_per_point=per_map("trustworthiness") if points else (),
-        nearest=per_point(_nearest_rows(distances, at)) if points else (),
+        nearest=per_row(_nearest_rows(distances, at)) if points else (),
         chance_trust=chance,
-        # Among so few rows that chance is right as well, nothing is above it.
-        n_chance_rows=tuple(
-            None if card is None or chance >= 1 else int(np.count_nonzero(card.points.trustworthiness <= chance))
-            for card in cards
-        ),
     )
 
 
@@ -138,24 +135,17 @@ def _measure_distances(table: Table, metric: str) -> Floats:
 
 
 def _evaluate_map(
-    distances: Floats,
-    label: str,
-    embedding: Floats,
-    labels: NDArray[Any] | None,
-    seed: int,
-    *,
-    points: bool,
-) -> tuple[MapQuality | None, ShepardDiagram | None]:
-    """Return the quality and the Shepard diagram of a map; twice None, with a warning, if it cannot be evaluated."""
+    distances: Floats, label: str, embedding: Floats, labels: NDArray[Any] | None, seed: int
+) -> tuple[MapQuality, ShepardDiagram] | None:
+    """Return the quality and the Shepard diagram of a map; None, with a warning, if it cannot be evaluated."""
     n, metric = len(embedding), "precomputed"
     k = min(_N_NEIGHBORS, (n - 1) // 2)
     try:
         card = quality(distances, embedding, metric=metric, n_neighbors=k, labels=labels, sample=n, random_state=seed)
-        pairs = shepard(distances, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed) if points else None
+        return card, shepard(distances, embedding, metric=metric, n_pairs=_MAX_PAIRS, random_state=seed)
     except DataError as error:
         warn("TZ503", f"The quality of {label} is left out: {error}")
-        return None, None
-    return card, pairs
+        return None
 
 
 def _nearest_rows(distances: Floats, positions: RowNumbers) -> list[tuple[int, ...]]:
@@ -164,26 +154,12 @@ def _nearest_rows(distances: Floats, positions: RowNumbers) -> list[tuple[int, .
     return [tuple(positions[order[order != i][:_N_NEAREST]].tolist()) for i, order in enumerate(orders)]
 
 
-def _agreement(first: MapQuality, map_qualities: Sequence[MapQuality | None]) -> AgreementCurves:
-    """Return the curves R_NX at logarithmically spaced neighbourhood sizes and at the size of the other measures."""
-    sizes = first.agreement.n_neighbors
-    spread = np.round(np.geomspace(1, len(sizes), _MAX_SIZES)).astype(np.intp)
-    at = np.union1d(spread, [first.n_neighbors]) - 1
-    return AgreementCurves(
-        n_neighbors=tuple(sizes[at].tolist()),
-        r_nx=tuple(() if card is None else tuple(card.agreement.r_nx[at].tolist()) for card in map_qualities),
-    )
+def _curve_sizes(card: MapQuality) -> NDArray[np.intp]:
+    """Return logarithmically spaced neighbourhood sizes, among them that of the other measures."""
+    spread = np.round(np.geomspace(1, len(card.agreement.n_neighbors), _MAX_SIZES)).astype(np.intp)
+    return np.union1d(spread, [card.n_neighbors])
 
 
-def _pairs(diagrams: Sequence[ShepardDiagram | None]) -> ShepardPairsRecord | None:
-    """Return pairs of rows: their distances in the table and, at the best scale, on each map."""
-    first = next(filter(None, diagrams), None)
-    if first is None:
-        return None
-    n = len(first.distances)
-    at = np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)
-    return ShepardPairsRecord(
-        all_pairs=first.all_pairs and n == len(at),
-        in_table=tuple(first.dissimilarities[at].tolist()),
-        on_map=tuple(() if one is None else tuple((one.scale * one.distances[at]).tolist()) for one in diagrams),
-    )
+def _pairs_shown(diagram: ShepardDiagram) -> NDArray[np.intp]:
+    n = len(diagram.distances)
+    return np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)

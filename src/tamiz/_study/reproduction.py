@@ -19,6 +19,7 @@ from tamiz.search.stopping import AllOf, AnyOf
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
+from tamiz.table.views import MISSING_LEVEL
 
 _TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", "header")
 # Kinds that a column of a data frame can be converted to, or dropped for.
@@ -183,7 +184,14 @@ class _Script:
         if self._schema.split_dates:
             self._add_import("tamiz.table", "split_dates")
             opened = format_call("split_dates", [opened])
+        if self._has_missing_levels:
+            self._add_import("tamiz.table", "add_missing_level")
+            opened = format_call("add_missing_level", [opened])
         return [f"table = {opened}"]
+
+    @property
+    def _has_missing_levels(self) -> bool:
+        return any(column.levels[1:] == (MISSING_LEVEL,) for column in self._schema.columns)
 
     def _supports_pipeline(self) -> bool:
         """Whether a data frame can express the selection: it has no times, kinds of weights, numeric kinds and date parts."""
@@ -195,7 +203,7 @@ class _Script:
             and self._schema.target is not None
             and all(isinstance(role, str) for role in roles)
             and not {"time", "weights"} & self._arguments.keys()
-            and not self._schema.split_dates
+            and not (self._schema.split_dates or self._has_missing_levels)
             and all(kind in _FRAME_KINDS for kind in kinds.values())
         )
 

@@ -21,7 +21,7 @@ from tamiz._study.fold_design import FoldDesign, choose_fold_design
 from tamiz._study.graph import describe_graph
 from tamiz._study.leakage import exclude_leaks, leakage_warnings
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, choose_map_columns, resolve_maps
-from tamiz._study.missing_values import missing_value_notes, single_value_notes
+from tamiz._study.missing_values import missing_level_notes, missing_value_notes
 from tamiz._study.models import column_options
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyRun
@@ -62,7 +62,7 @@ from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates
 from tamiz.table.factory import OpenArguments, open_table
 from tamiz.table.schema import Schema
-from tamiz.table.views import RowNumbers
+from tamiz.table.views import RowNumbers, add_missing_level
 
 # Folds of a numeric target test at least 2 rows. Of 6 rows, 4 are left for training, of which 2 folds can be made again.
 _MIN_NESTED_ROWS = 6
@@ -125,7 +125,8 @@ def study(
         `KNearest(15, metric="seuclidean")`, with fewer neighbours in a table of fewer rows, and on a sample above 100,000 rows.
     missing : {"distribute", "category"}, default="distribute"
         How the default relevances and the default merit treat missing values: distribute their counts over the present values,
-        or treat missing as a category of its own.
+        or treat missing as a category of its own. A column of one value and missing values has a level for missing
+        (`add_missing_level`).
     max_seconds : float, default=None
         The time budget. By default the steps whose cost grows with the table work on samples, sized from estimates for about two
         minutes on two cores, and the clock is not read: the same table and seed give the same result. A number scales the samples
@@ -202,6 +203,7 @@ def study(
         opened = steps.run_required(
             "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options))
         )
+        notes_on_levels, opened = missing_level_notes(opened.schema), add_missing_level(opened)
         schema = opened.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with steps.budget.paused():
@@ -222,7 +224,7 @@ def study(
 
         design, table, exclusion, described = steps.run_required("table", describe)
         schema = table.schema
-        warn_user(single_value_notes(schema, missing))
+        warn_user(notes_on_levels)
         plan = plan_study(
             table,
             steps.budget,

@@ -20,7 +20,7 @@ from tamiz.table.factory import as_table
 from tamiz.table.row_order import monotone_columns, row_order
 from tamiz.table.views import positive_weight_rows, target_array, weights_or_ones
 
-RemarkKind: TypeAlias = Literal["heavy tails", "drift", "ordinal target"]
+RemarkKind: TypeAlias = Literal["heavy tails", "coded missing", "drift", "ordinal target"]
 
 FDR_LEVEL = 0.05
 # Heavy tails: 1 % of at least so many rows, of a column of at least so many values, has this share of the variance. A transform is
@@ -28,7 +28,13 @@ FDR_LEVEL = 0.05
 _MIN_TAIL_ROWS, _MIN_VALUES, _TAIL_SHARE, _TRANSFORMED_SHARE = 100, 20, 0.4, 0.3
 # Drift: the distance of the distributions in the first and the last third of at least so many rows.
 _MIN_DRIFT_ROWS, _MIN_DISTANCE = 60, 0.1
+# With a larger serial correlation of the target, the table is nearly sorted by it.
+_MAX_SERIAL_CORRELATION = 0.95
 _NAMED = 3
+# Coded missing values: the smallest or largest value has at least so many rows, this many times the median count of so many next
+# values, and so many quartile distances to the next one, in a column of at least so many values. A value that is a code in one
+# column is one in others where its gap has so many of the next steps.
+_MIN_CODE_ROWS, _MIN_COUNT_RATIO, _N_NEXT, _MIN_DISTANCE_OF_CODE, _MIN_CODED_VALUES, _MIN_STEPS = 5, 4, 10, 0.5, 20, 4
 
 
 @dataclass(frozen=True)
@@ -37,12 +43,13 @@ class TableRemark:
 
     Attributes
     ----------
-    kind : {"heavy tails", "drift", "ordinal target"}
+    kind : {"heavy tails", "coded missing", "drift", "ordinal target"}
     columns : tuple of str
         The columns, the strongest first; the target is one of them.
     sizes : tuple of float
-        For heavy tails the share of the variance in 1 % of the rows; for drift the Kolmogorov-Smirnov distance of numbers, and half
-        the sum of the absolute differences of the rates of levels; for an ordinal target the number of levels.
+        For heavy tails the share of the variance in 1 % of the rows; for coded missing values the number of rows; for drift the
+        Kolmogorov-Smirnov distance of numbers, and half the sum of the absolute differences of the rates of levels; for an ordinal
+        target the number of levels.
     p_values : tuple of float
         For drift, adjusted over all columns.
     advice : tuple of str
@@ -65,7 +72,7 @@ class TableRemark:
 def table_remarks(
     X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, time: Any = None
 ) -> list[TableRemark]:
-    """Find columns with heavy tails, columns that drift along the rows or in time, and a target of ordered levels.
+    """Find heavy tails, numbers that may be codes for missing, drift along the rows or in time, and a target of ordered levels.
 
     Parameters
     ----------
@@ -89,10 +96,14 @@ def table_remarks(
     values). "log" is proposed for positive numbers and "log1p" for numbers from 0 on, if the share is then below 30 %, otherwise
     "ranks".
 
+    Coded missing values, such as 0 or -999: the smallest or the largest value of a column is apart from the next one by half the
+    distance of its quartiles or more, and has at least 5 rows and 4 times as many as the values next to it. A value that is
+    apart in one column is also named in the others in which it is the end and its distance is at least 4 of the steps that follow.
+
     Drift: the first third of the rows against the last one, by the Kolmogorov-Smirnov test for numbers and the chi-squared test for
     levels and the classes of the target, where missing is a level. It is stated where the p-value, adjusted over the columns and
-    the target, is at most 5 % and the distance at least 0.1. A table that is sorted by a column or by the target has no drift:
-    unless time is known, its order is not that of the rows.
+    the target, is at most 5 % and the distance at least 0.1. A table that is sorted by a column or nearly by the target has no
+    drift: unless time is known, its order is not that of the rows.
 
     Cost O(n log n) for each column.
 
@@ -107,7 +118,7 @@ def table_remarks(
     """
     table = positive_weight_rows(as_table(X, y, sample_weight, groups=groups, time=time))
     with parallel.thread_session():
-        found = [_heavy_tails(table), _drift(table), _ordinal(table)]
+        found = [_heavy_tails(table), _coded_missing(table), _drift(table), _ordinal(table)]
     return [one for one in found if one is not None]
 
 
@@ -142,6 +153,49 @@ def _heavy_tails(table: Table) -> TableRemark | None:
     )
     sizes, names, advice = zip(*found, strict=True)
     return TableRemark("heavy tails", names, sizes, (), advice, sentence)
+
+
+def _coded_missing(table: Table) -> TableRemark | None:
+    schema = table.schema
+    wanted = [j for j in schema.used.tolist() if schema.columns[j].kind == "numeric"]
+
+    def inspect(j: int) -> list[tuple[float, int, bool]]:
+        """Return the ends that may be codes, with their rows and whether they stand apart by the distance of the quartiles."""
+        values = table.column(j)
+        values, counts = np.unique(values[~is_missing(values)], return_counts=True)
+        if len(values) <= _MIN_CODED_VALUES:
+            return []
+        found = []
+        for end in (slice(None), slice(None, None, -1)):
+            at, n = np.abs(values[end] - values[end][0]), counts[end]
+            steps = np.diff(at[1 : _N_NEXT + 2])
+            if n[0] < max(_MIN_CODE_ROWS, _MIN_COUNT_RATIO * np.median(n[1 : _N_NEXT + 1])) or at[
+                1
+            ] < _MIN_STEPS * np.median(steps):
+                continue
+            low, high = np.quantile(np.repeat(at[1:], n[1:]), [0.25, 0.75])
+            found.append((float(values[end][0]), int(n[0]), bool(at[1] >= _MIN_DISTANCE_OF_CODE * (high - low))))
+        return found
+
+    inspected = list(parallel.map_blocks(inspect, wanted))
+    codes = {value for found in inspected for value, _, is_apart in found if is_apart}
+    coded = [
+        (n, schema.columns[j].name, value)
+        for j, found in zip(wanted, inspected, strict=True)
+        for value, n, _ in found
+        if value in codes
+    ]
+    if not coded:
+        return None
+    coded.sort(key=lambda one: -one[0])
+    named = list_names(coded, limit=_NAMED, as_text=lambda one: f"{one[1]!r} ({one[2]:g} in {one[0]:,} rows)")
+    sentence = (
+        f"A number is far from all other values of {named}. If it is a code for missing, replace it by an empty cell: every "
+        "mean, distance and model uses it as a number."
+    )
+    return TableRemark(
+        "coded missing", tuple(name for _, name, _ in coded), tuple(float(n) for n, *_ in coded), (), (), sentence
+    )
 
 
 def _drift(table: Table) -> TableRemark | None:
@@ -192,13 +246,16 @@ def _drift(table: Table) -> TableRemark | None:
 
 
 def _is_sorted(table: Table) -> bool:
-    """Whether the table is sorted by a column or by the target, so that its order is none of time."""
+    """Whether the table is sorted by a column or nearly by the target, so that its order is none of time."""
     schema = table.schema
     if monotone_columns(table):
         return True
-    targets = [] if schema.target is None else [(target_array(table), schema.has_classes)]
-    levels = ((table.column(j), True) for j in schema.categorical if not schema.columns[j].n_missing)
-    return any(row_order(values, has_classes=is_class).is_sorted for values, is_class in [*targets, *levels])
+    if schema.target is not None:
+        of_target = row_order(target_array(table), has_classes=schema.has_classes)
+        if of_target.is_sorted or (of_target.measure == "correlation" and of_target.effect > _MAX_SERIAL_CORRELATION):
+            return True
+    levels = (table.column(j) for j in schema.categorical if not schema.columns[j].n_missing)
+    return any(row_order(values, has_classes=True).is_sorted for values in levels)
 
 
 def _ordinal(table: Table) -> TableRemark | None:

@@ -50,5 +50,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (study, rank, select, reduce, compare, compare_tables, apply, report, methods, explain, demo):
-    main.add_command(command)
+for _command in (study, rank, select, reduce, compare, compare_tables, apply, report, methods, explain, demo):
+    main.add_command(_command)

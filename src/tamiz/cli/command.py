@@ -1,7 +1,13 @@
-"""Base classes of the commands: errors become one sentence on standard error and an exit status."""
+"""Commands and the declaration of their options; errors become one sentence on standard error and an exit status.
+
+A command is a function whose parameters are its options: the default value of each is an `option`, or a `bundle`, a dataclass whose
+fields are options.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import re
 import shlex
@@ -9,9 +15,10 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -47,39 +54,84 @@ _SHORT_HELP, _WORDS = "tamiz.short_help", "tamiz.words"
 _IRRELEVANT_OPTIONS = {"jobs", "workers", "scheduler", "output", "json_output", "verbose", "quiet", "debug"}
 
 
-class CommandError(click.ClickException):
-    """The data or the run failed."""
+def option(words: str, kind: Any = None, text: str = "", **settings: Any) -> Any:
+    """Return an option that is named by the parameter or field whose default it is.
 
-    exit_code = 1
+    Parameters
+    ----------
+    words : str
+        Its names, and the metavar of its value: "-k --top K".
+    kind : click type or None
+    text : str
+        The help.
+    **settings
+        Other settings of `click.Option`. A default value is shown in the help.
+    """
+    names = [word for word in words.split() if word.startswith("-")]
+    metavar = next((word for word in words.split() if not word.startswith("-")), None)
+    shown = settings.get("default") is not None
+    return lambda name: click.Option(
+        [*names, name], type=kind, metavar=metavar, help=text, show_default=shown, **settings
+    )
+
+
+def flag(words: str, text: str, **settings: Any) -> Any:
+    """Return an option without a value."""
+    return option(words, text=text, is_flag=True, **settings)
+
+
+def argument(kind: Any, **settings: Any) -> Any:
+    """Return an argument of the command line that is named by the parameter or field whose default it is."""
+    return lambda name: click.Argument([name], type=kind, **settings)
+
+
+class _Bundle(NamedTuple):
+    kind: type[Any]
+    options: dict[str, Any]
+
+    def make(self, values: Mapping[str, Any]) -> Any:
+        """Return the options as one object."""
+        return self.kind(**{name: values.get(name) for name in self.options})
+
+
+def bundle(kind: type[Any], **replaced: Any) -> Any:
+    """Return the options of a dataclass, which the command receives as one argument.
+
+    Options in `replaced` take the place of those of the class; a field that is None there is None, and no option of the command.
+    """
+    return _Bundle(kind, {field.name: replaced.get(field.name, field.default) for field in fields(kind)})
+
+
+def _show_short_help(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    del param
+    if not asked or ctx.resilient_parsing:
+        return
+    ctx.meta[_SHORT_HELP] = True
+    click.echo(ctx.get_help(), color=ctx.color)
+    ctx.exit()
+
+
+# The options of every command.
+_COMMON = {
+    "quiet": flag("-q --quiet", "Print no notes, warnings, summary or progress; errors are still printed."),
+    "mute": option(
+        "--mute CODE",
+        text="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
+        multiple=True,
+    ),
+    "debug": flag("--debug", "Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
+    "short_help": flag(
+        "-h",
+        "Show the main options; --help shows all.",
+        is_eager=True,
+        expose_value=False,
+        callback=_show_short_help,
+    ),
+}
 
 
 class DataCommand(click.Command):
-    """A command that works on data: `click.pass_obj` passes a `Messenger` to its callback."""
-
-    def __init__(self, name: str | None, *, params: list[click.Parameter] | None = None, **attributes: Any) -> None:
-        common: list[click.Parameter] = [
-            click.Option(
-                ["-q", "--quiet"],
-                is_flag=True,
-                help="Print no notes, warnings, summary or progress; errors are still printed.",
-            ),
-            click.Option(
-                ["--mute"],
-                multiple=True,
-                metavar="CODE",
-                help="Leave out notes and warnings of this code, such as TZ204 (may be repeated; tamiz explain lists the codes).",
-            ),
-            click.Option(["--debug"], is_flag=True, help="Show the traceback of a failure (also TAMIZ_DEBUG=1)."),
-            click.Option(
-                ["-h"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_show_short_help,
-                help="Show the main options; --help shows all.",
-            ),
-        ]
-        super().__init__(name, params=[*(params or ()), *common], **attributes)
+    """A command whose object is a `Messenger`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words of the command line for `repeat_command`."""
@@ -88,26 +140,26 @@ class DataCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings; those of the short help are the main ones."""
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         is_short = ctx.meta.get(_SHORT_HELP, False)
-        headings = {name: heading for heading, names in _HEADINGS.items() for name in names.split()}
-        for heading in [*_HEADINGS, "Help"]:
-            rows = []
-            for option in options:
-                names = {name.removeprefix("--") for name in option.opts if name.startswith("--")}
-                own = next((headings[name] for name in names if name in headings), "Help")
-                if own == heading and (not is_short or names & _MAIN_OPTIONS):
-                    record = option.get_help_record(ctx)
-                    rows.append((record[0], _first_words(record[1])) if record is not None and is_short else record)
-            if found := [row for row in rows if row is not None]:
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_HEADINGS, "Help")}
+        for option in options:
+            names = {name.removeprefix("--") for name in option.opts}
+            record = option.get_help_record(ctx)
+            if record is None or (is_short and not names & _MAIN_OPTIONS):
+                continue
+            heading = next((one for one, known in _HEADINGS.items() if names & set(known.split())), "Help")
+            sections[heading].append((record[0], _first_words(record[1])) if is_short else record)
+        for heading, rows in sections.items():
+            if rows:
                 with formatter.section(heading):
-                    formatter.write_dl(found)
+                    formatter.write_dl(rows)
         if is_short:
             formatter.write_paragraph()
             formatter.write_text(f"{ctx.command_path} --help shows all {len(options) - 1} options.")
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and raise a `CommandError` of one sentence for an error of the data or the run."""
+        """Run the command, and raise a `click.ClickException` of one sentence for an error of the data or the run."""
         ctx.obj = Messenger(quiet=ctx.params.pop("quiet"))
         debug = ctx.params.pop("debug") or os.environ.get("TAMIZ_DEBUG", "0") not in ("", "0")
         try:
@@ -118,7 +170,34 @@ class DataCommand(click.Command):
         except _USER_ERRORS as error:
             if debug:
                 raise
-            raise CommandError(_error_message(error)) from error
+            raise click.ClickException(_error_message(error)) from error
+
+
+def command(short_help: str, name: str | None = None, **silent: Any) -> Callable[[Callable[..., None]], DataCommand]:
+    """Return a decorator that makes a command of a function: of a `Messenger`, options and bundles of options.
+
+    Options in `silent` are not passed to the function: their callbacks do what they do.
+    """
+
+    def decorate(function: Callable[..., None]) -> DataCommand:
+        parameters = {one.name: one.default for one in list(inspect.signature(function).parameters.values())[1:]}
+        options: dict[str, Any] = {}
+        for parameter, default in parameters.items():
+            options |= default.options if isinstance(default, _Bundle) else {parameter: default}
+
+        def run(messenger: Messenger, /, **values: Any) -> None:
+            made = {name: one.make(values) for name, one in parameters.items() if isinstance(one, _Bundle)}
+            function(messenger, **{name: made.get(name, values.get(name)) for name in parameters})
+
+        return DataCommand(
+            name or function.__name__,
+            params=[make(one) for one, make in {**options, **silent, **_COMMON}.items() if make is not None],
+            callback=click.pass_obj(run),
+            help=inspect.getdoc(function),
+            short_help=short_help,
+        )
+
+    return decorate
 
 
 def repeat_command(context: click.Context) -> str:
@@ -159,19 +238,8 @@ def _first_words(text: str) -> str:
     return re.split(r"[.:;] |  \[", text, maxsplit=1)[0].rstrip(".") + "."
 
 
-def _show_short_help(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    del param
-    if not asked or ctx.resilient_parsing:
-        return
-    ctx.meta[_SHORT_HELP] = True
-    click.echo(ctx.get_help(), color=ctx.color)
-    ctx.exit()
-
-
 class CommandGroup(click.Group):
     """The group of all commands."""
-
-    command_class = DataCommand
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -182,20 +250,14 @@ class CommandGroup(click.Group):
             ctx.fail(f"There is no command {args[0]!r}{suggestion(args[0], known)}; there are {', '.join(known)}.")
         return super().resolve_command(ctx, args)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, standalone_mode: bool = True, **settings: Any) -> Any:
         """Run a command line and exit with its status."""
+        run: Any = functools.partial(super().main, *args, standalone_mode=False, **{"prog_name": "tamiz", **settings})
         if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            return run()
         _exit_on_sigterm()
         try:
-            status = super().main(args, prog_name or "tamiz", complete_var, standalone_mode=False, **extra)
+            status = run()
         except click.Abort:
             _print_error("interrupted.")
             sys.exit(INTERRUPTED)

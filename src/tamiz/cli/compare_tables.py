@@ -8,47 +8,32 @@ from time import perf_counter
 
 import click
 
-from tamiz.cli.command import DataCommand
-from tamiz.cli.files import STDOUT, TableFile, check_output_paths
-from tamiz.cli.options import FILE, TableOptions, jobs_option, json_flag, read_model, rows_options, seed_option
-from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
+from tamiz.cli.command import argument, bundle, command, option
+from tamiz.cli.files import STDOUT, check_output_paths
+from tamiz.cli.options import FILE, JOBS, JSON, NO_FOLDS, SEED, TABLE, TableOptions, read_model, require_target
+from tamiz.cli.terminal import Messenger, show_frame, show_json, write_page
 
 
-@click.command("compare-tables", cls=DataCommand, short_help="Compare a new table with a known one.")
-@rows_options
-@click.argument("second", type=TableFile())
-@click.option("-t", "--target", metavar="COLUMN", help="The column to predict, whose model is scored on both tables.")
-@click.option(
-    "--columns",
-    "chosen",
-    metavar="COLUMN",
-    multiple=True,
-    help="A column of that model. Repeatable; by default all columns but dates and possible leaks.",
-)
-@click.option(
-    "--model",
-    type=FILE,
-    metavar="FILE",
-    help="A selection that `tamiz select` or `rank` saved with --model, for its columns.",
-)
-@click.option(
-    "-o", "--output", type=FILE, metavar="FILE", help="Write the comparison as an HTML page; - is standard output."
-)
-@json_flag
-@seed_option
-@jobs_option
-@click.pass_obj
+@command("Compare a new table with a known one.", "compare-tables")
 def compare_tables(
     messenger: Messenger,
-    /,
-    table_options: TableOptions,
-    second: Path,
-    chosen: tuple[str, ...],
-    model: Path | None,
-    output: Path | None,
-    as_json: bool,
-    seed: int,
-    jobs: int | None,
+    *,
+    table: TableOptions = bundle(TableOptions, **NO_FOLDS),
+    second: Path = argument(TABLE),
+    chosen: tuple[str, ...] = option(
+        "--columns COLUMN",
+        text="A column of that model. Repeatable; by default all columns but dates and possible leaks.",
+        multiple=True,
+    ),
+    model: Path | None = option(
+        "--model FILE", FILE, "A selection that `tamiz select` or `rank` saved with --model, for its columns."
+    ),
+    output: Path | None = option(
+        "-o --output FILE", FILE, "Write the comparison as an HTML page; - is standard output."
+    ),
+    as_json: bool = JSON,
+    seed: int = SEED,
+    jobs: int | None = JOBS,
 ) -> None:
     """\b
     tamiz compare-tables train.csv new.csv
@@ -60,31 +45,23 @@ def compare_tables(
     recognises the table of a row, the score of a model of TABLE on SECOND, and the rows of SECOND that are far from those of TABLE.
     Columns are matched by name. In a pipe the measures of all columns are tab separated, with all digits.
     """
-    table, target = table_options.table, table_options.target
     if chosen and model is not None:
         raise click.UsageError("--columns and --model both name the columns of the model: use one of them.")
-    if target is None and (chosen or model is not None):
-        raise click.UsageError("--columns and --model need a target: name its column with --target.")
-    if as_json and output == STDOUT:
-        raise click.UsageError("Only one of --output and --json can go to standard output.")
-    check_output_paths([output], table, model=model)
-    check_output_paths([output], second)
+    if chosen or model is not None:
+        require_target("--columns" if chosen else "--model", table.target)
+    check_output_paths([output, STDOUT if as_json else None], table.table, second, model=model)
     from tamiz import compare_tables as run
 
     started = perf_counter()
     with messenger.capture_messages():
         columns = list(chosen) or (None if model is None else _selected_columns(model))
-        reading = {name: value for name, value in vars(table_options).items() if name not in ("table", "target")}
-        found = run(table, second, target, columns=columns, random_state=seed, n_jobs=jobs, **reading)
-    if output == STDOUT:
-        show_page(found.page())
-    elif output is not None:
-        show_text(str(found.to_html(output)))
+        found = run(table.table, second, table.target, columns=columns, random_state=seed, n_jobs=jobs, **table.reading)
+    if output is not None:
+        write_page(found, output)
     if as_json:
         show_json(found.to_dict())
     elif output is None and not sys.stdout.isatty():
-        measures = found.to_frame("pyarrow").to_pydict()
-        show_table(list(measures), list(zip(*measures.values(), strict=True)))
+        show_frame(found.to_frame("pyarrow"))
     from tamiz.drift.sentences import verdict_lines
 
     messenger.write_verdict(verdict_lines(found, perf_counter() - started))

@@ -11,25 +11,12 @@ from typing import Any
 
 import click
 
+from tamiz.cli.command import option
 from tamiz.cli.files import STDOUT
-from tamiz.cli.options import FILE, Command
+from tamiz.cli.options import FILE
 from tamiz.runtime.registry import suggestion
 
 _MAX_REPR_LENGTH = 60
-
-
-def config_option(command: Command) -> Command:
-    """Add `--config`; options on the command line override the file."""
-    return click.option(
-        "--config",
-        type=FILE,
-        metavar="FILE",
-        is_eager=True,
-        expose_value=False,
-        callback=_load_config,
-        help="Read options from a TOML file. Keys are the long names of options, and table; repeatable options are lists; "
-        'kinds = {zip = "categorical"}. Paths are relative to the folder of the file. Options on the command line override it.',
-    )(command)
 
 
 def _load_config(context: click.Context, param: click.Parameter, config: Path | None) -> None:
@@ -49,22 +36,15 @@ def _load_config(context: click.Context, param: click.Parameter, config: Path | 
         try:
             if key not in known:
                 hint = suggestion(key, known) or f"; there are {', '.join(known)}"
-                raise _ConfigError(f"there is no such key{hint}")
-            option = known[key]
-            assert option.name is not None
-            found[option.name] = _convert_value(option, value, config.parent)
+                raise click.UsageError(f"there is no such key{hint}")
+            known_option = known[key]
+            found[str(known_option.name)] = converted = _convert_value(known_option, value, config.parent)
             # Checked here, so that the error names the line of the file.
-            option.process_value(context, found[option.name])
-        except (_ConfigError, click.UsageError) as error:
-            message = error.message if isinstance(error, click.UsageError) else str(error)
-            raise click.UsageError(
-                f"{config}{_line_text(text, key)}, {key}: {message.rstrip('.')}.", context
-            ) from error
+            known_option.process_value(context, converted)
+        except click.UsageError as error:
+            message = f"{config}{_line_text(text, key)}, {key}: {error.message.rstrip('.')}."
+            raise click.UsageError(message, context) from error
     context.default_map = {**(context.default_map or {}), **found}
-
-
-class _ConfigError(ValueError):
-    """The command has no such key, or the key has no such value."""
 
 
 def _read_text(config: Path, context: click.Context) -> str:
@@ -92,7 +72,7 @@ def _convert_value(param: click.Parameter, value: Any, folder: Path) -> Any:
     """Return a value of the file as click expects it from the command line."""
     if isinstance(param, click.Option) and param.is_flag:
         if not isinstance(value, bool):
-            raise _ConfigError(f"it must be true or false, got {_short_repr(value)}")
+            raise click.UsageError(f"it must be true or false, got {_short_repr(value)}")
         return value
     if isinstance(param, click.Option) and param.multiple:
         return _convert_values(param, value)
@@ -107,7 +87,7 @@ def _convert_values(param: click.Option, value: Any) -> list[str]:
     if pairs and isinstance(value, dict):
         return [f"{name}={_scalar_text(item)}" for name, item in value.items()]
     if not isinstance(value, list):
-        raise _ConfigError(
+        raise click.UsageError(
             f"it must be {'a table of names and values' if pairs else 'a list'}, got {_short_repr(value)}"
         )
     comma_separated = "," in str(param.metavar)
@@ -123,10 +103,21 @@ def _csv_line(names: list[Any]) -> str:
 
 def _scalar_text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _ConfigError(f"it must be text or a number, got {_short_repr(value)}")
+        raise click.UsageError(f"it must be text or a number, got {_short_repr(value)}")
     return str(value)
 
 
 def _short_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_REPR_LENGTH else f"{text[:_MAX_REPR_LENGTH]}..."
+
+
+CONFIG = option(
+    "--config FILE",
+    FILE,
+    "Read options from a TOML file. Keys are the long names of options, and table; repeatable options are lists; "
+    'kinds = {zip = "categorical"}. Paths are relative to the folder of the file. Options on the command line override it.',
+    is_eager=True,
+    expose_value=False,
+    callback=_load_config,
+)

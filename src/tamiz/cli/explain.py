@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
-from tamiz.cli.command import DataCommand
-from tamiz.cli.options import json_flag
-from tamiz.cli.terminal import show_json, show_table, show_text
+from tamiz.cli.command import argument, command
+from tamiz.cli.options import JSON
+from tamiz.cli.terminal import Messenger, show_json, show_table, show_text
 from tamiz.runtime.verdicts import CODES, explain_code
 
 
-@click.command(cls=DataCommand, short_help="Explain the code of a warning, or list all codes.")
-@click.argument("code", required=False)
-@json_flag
-def explain(code: str | None, as_json: bool) -> None:
+@command("Explain the code of a warning, or list all codes.")
+def explain(_: Messenger, *, code: str | None = argument(str, required=False), as_json: bool = JSON) -> None:
     """\b
     tamiz explain TZ101
     tamiz explain

@@ -11,17 +11,20 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from tamiz.runtime.registry import suggestion
-from tamiz.storage.atomic_write import atomic_path
+from tamiz.storage.atomic_write import atomic_path, check_writable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tamiz.cli.terminal import Messenger
 
 # "-": standard input for a table, standard output for an output.
 STDOUT = Path("-")
@@ -96,30 +99,21 @@ _PART_ROWS = 2**20
 _FORMULA_PATTERN, _NUMBER_PATTERN = r"^[=+\-@\t\r]", r"^[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?$"
 
 
-def check_output_paths(outputs: Sequence[Path | None], table: Path | None = None, *, model: Path | None = None) -> None:
+def check_output_paths(outputs: Sequence[Path | None], *tables: Path, model: Path | None = None) -> None:
     """Raise an error for outputs that cannot be written, or that would overwrite an input or each other."""
-    read = {"the table itself": table, "the model itself": model}
+    if list(outputs).count(STDOUT) > 1:
+        raise click.UsageError("Only one of --output and --json can go to standard output.")
     # os.path.realpath accepts circular links, for which Path.resolve raises RuntimeError.
-    used = {os.path.realpath(path): what for what, path in read.items() if path is not None}
+    used = {os.path.realpath(table): "the table itself" for table in tables}
+    if model is not None:
+        used[os.path.realpath(model)] = "the model itself"
     for output in outputs:
         if output is None or output == STDOUT:
             continue
-        _check_output_path(output)
+        check_writable(output)
         if (target := os.path.realpath(output)) in used:
             raise ValueError(f"{output} is {used[target]}; write to a file of another name.")
         used[target] = "already the name of another output"
-
-
-def _check_output_path(output: Path) -> None:
-    folder = output.parent
-    if not folder.exists():
-        raise FileNotFoundError(f"There is no folder {folder}; create it, or write {output.name} elsewhere.")
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file, not a folder; write {output.name} elsewhere.")
-    if output.is_dir():
-        raise IsADirectoryError(f"{output} is a folder; name a file in it.")
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"The folder {folder} cannot be written to; write {output.name} elsewhere.")
 
 
 def check_table_output(output: Path | None, description: str) -> None:
@@ -128,22 +122,28 @@ def check_table_output(output: Path | None, description: str) -> None:
         return
     if output == STDOUT:
         raise click.UsageError(f"{description} are written to standard output by default; name a file with --output.")
-    ending = _suffix(output)
-    if ending not in _WRITERS and not isinstance(output, OutputFolder):
-        raise click.UsageError(
-            f"{output.name}: the extension of a table must be one of {', '.join(_WRITERS)}"
-            f"{suggestion(ending, _WRITERS)}."
-        )
+    if not isinstance(output, OutputFolder):
+        check_ending(output, "a table", _WRITERS)
 
 
-def write_table(table: pa.Table, output: Path, *, escape: bool = False) -> None:
-    """Write a table atomically in the format of the file name's extension; `escape` applies `escape_formulas` to text formats."""
+def check_ending(output: Path, what: str, endings: Collection[str]) -> None:
+    """Raise a usage error for a file name with another extension."""
+    if (ending := _suffix(output)) not in endings:
+        hint = suggestion(ending, endings)
+        raise click.UsageError(f"{output.name}: the extension of {what} must be one of {', '.join(endings)}{hint}.")
+
+
+def write_table(messenger: Messenger, table: pa.Table, output: Path, *, escape: bool = False) -> None:
+    """Write a table atomically in the format of the file name's extension; `escape` is that of `prepare_for_text`."""
     if isinstance(output, OutputFolder):
         _write_folder(table, output)
-        return
-    writer = _WRITERS[_suffix(output)]
-    with atomic_path(output) as temporary:
-        writer(escape_formulas(table) if escape and writer in (_write_csv, _write_tsv) else table, str(temporary))
+    else:
+        ending = _suffix(output)
+        with atomic_path(output) as temporary:
+            _WRITERS[ending](
+                prepare_for_text(table, escape=escape) if ending in _TEXT_WRITERS else table, str(temporary)
+            )
+    messenger.write_line(f"Written: {output}")
 
 
 def _write_folder(table: pa.Table, output: Path) -> None:
@@ -156,46 +156,39 @@ def _write_folder(table: pa.Table, output: Path) -> None:
         parts.rename(output)
 
 
-def escape_formulas(table: pa.Table) -> pa.Table:
-    """Return a table with an apostrophe before names and text that a spreadsheet would run as a formula; numbers are unchanged."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-        text = _plain_column(column)
-        if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
-            return column
-        formula = compute.match_substring_regex(text, _FORMULA_PATTERN)
-        runs = compute.and_(formula, compute.invert(compute.match_substring_regex(text, _NUMBER_PATTERN)))
-        return compute.if_else(runs, compute.binary_join_element_wise(pa.scalar("'", text.type), text, ""), text)
-
-    names = escaped(pa.chunked_array([pa.array(table.column_names, pa.string())])).to_pylist()
-    return pa.table([escaped(column) for column in table.columns], names=names)
-
-
 def _suffix(output: Path) -> str:
     return output.suffix.lstrip(".").lower()
-
-
-def _write_csv(table: pa.Table, path: str) -> None:
-    _write_text(table, path, ",")
-
-
-def _write_tsv(table: pa.Table, path: str) -> None:
-    _write_text(table, path, "\t")
 
 
 def _write_text(table: pa.Table, path: str, delimiter: str) -> None:
     from pyarrow import csv
 
-    csv.write_csv(prepare_for_text(table), path, csv.WriteOptions(delimiter=delimiter))
+    csv.write_csv(table, path, csv.WriteOptions(delimiter=delimiter))
 
 
-def prepare_for_text(table: pa.Table) -> pa.Table:
-    """Return a table for a text file: dictionaries decoded, which pyarrow does not write, and timestamps at midnight as dates."""
+def prepare_for_text(table: pa.Table, *, escape: bool) -> pa.Table:
+    """Return a table for a text file: dictionaries decoded, which pyarrow does not write, and timestamps at midnight as dates.
+
+    With `escape` there is an apostrophe before names and text that a spreadsheet would run as a formula; numbers are unchanged.
+    """
     import pyarrow as pa
 
-    return pa.table([_plain_column(column) for column in table.columns], names=table.column_names)
+    columns, names = [_plain_column(column) for column in table.columns], table.column_names
+    if escape:
+        columns = [_escape_formulas(column) for column in columns]
+        names = _escape_formulas(pa.chunked_array([pa.array(names, pa.string())])).to_pylist()
+    return pa.table(columns, names=names)
+
+
+def _escape_formulas(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not (pa.types.is_string(text.type) or pa.types.is_large_string(text.type)):
+        return text
+    formula = compute.match_substring_regex(text, _FORMULA_PATTERN)
+    runs = compute.and_(formula, compute.invert(compute.match_substring_regex(text, _NUMBER_PATTERN)))
+    return compute.if_else(runs, compute.binary_join_element_wise(pa.scalar("'", text.type), text, ""), text)
 
 
 def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -223,10 +216,11 @@ def _write_arrow(table: pa.Table, path: str) -> None:
     feather.write_feather(table, path)
 
 
+_TEXT_WRITERS = {
+    ending: partial(_write_text, delimiter=sign) for ending, sign in (("csv", ","), ("tsv", "\t"), ("txt", "\t"))
+}
 _WRITERS: dict[str, Callable[[pa.Table, str], None]] = {
-    "csv": _write_csv,
-    "tsv": _write_tsv,
-    "txt": _write_tsv,
+    **_TEXT_WRITERS,
     "parquet": _write_parquet,
     "arrow": _write_arrow,
     "feather": _write_arrow,

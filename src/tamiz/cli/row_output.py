@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from tamiz.cli.files import OutputPath, escape_formulas, prepare_for_text, write_table
-from tamiz.cli.terminal import Messenger, show_rows
+from tamiz.cli.command import flag, option
+from tamiz.cli.files import OutputPath, prepare_for_text, write_table
+from tamiz.cli.options import JSON
+from tamiz.cli.terminal import Messenger, show_json, show_rows
 from tamiz.runtime.registry import suggestion
 
 if TYPE_CHECKING:
@@ -18,29 +19,38 @@ if TYPE_CHECKING:
 
     from tamiz.table.base import Table
 
-keep_option = click.option(
-    "--keep",
-    "kept",
-    metavar="COLUMN",
-    multiple=True,
-    help="Also write this column of the table unchanged, such as an id or the target. Repeatable.",
-)
-rows_option = click.option(
-    "-o",
-    "--output",
-    type=OutputPath(),
-    metavar="FILE",
-    help="Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or to a new folder of Parquet files if it ends "
-    "with a slash.  [default: standard output]",
+ESCAPE = flag(
+    "--escape-formulas",
+    "In CSV and TSV files, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - or @).",
 )
 
-escape_option = click.option(
-    "--escape-formulas",
-    "escape",
-    is_flag=True,
-    help="In CSV and TSV files, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - "
-    "or @).",
-)
+
+@dataclass(frozen=True)
+class RowOutput:
+    """Where and how the rows of a command are written."""
+
+    kept: tuple[str, ...] = option(
+        "--keep COLUMN",
+        text="Also write this column of the table unchanged, such as an id or the target. Repeatable.",
+        multiple=True,
+    )
+    output: Path | None = option(
+        "-o --output FILE",
+        OutputPath(),
+        "Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or to a new folder of Parquet files if it "
+        "ends with a slash.  [default: standard output]",
+    )
+    escape: bool = ESCAPE
+    as_json: bool = JSON
+
+    def write(self, messenger: Messenger, rows: pa.Table, summary: Mapping[str, Any]) -> None:
+        """Write the rows to the file; to standard output write the summary as JSON, or rows that are not in a file."""
+        if self.output is not None:
+            write_table(messenger, rows, self.output, escape=self.escape)
+        if self.as_json:
+            show_json(summary)
+        elif self.output is None:
+            show_rows(prepare_for_text(rows, escape=self.escape))
 
 
 def check_kept_columns(table: Table, kept: Sequence[str], reserved_names: Sequence[str]) -> None:
@@ -79,12 +89,3 @@ def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[
 
     coordinates = [pa.array(np.ascontiguousarray(axis)) for axis in embedding.T]
     return pa.table([*columns.columns, *coordinates], names=[*columns.column_names, *names])
-
-
-def write_rows(messenger: Messenger, table: pa.Table, output: Path | None, *, to_stdout: bool, escape: bool) -> None:
-    """Write a table to `output`, or without one to standard output where `to_stdout` is True."""
-    if output is not None:
-        write_table(table, output, escape=escape)
-        messenger.write_line(f"Written: {output}")
-    elif to_stdout:
-        show_rows(prepare_for_text(escape_formulas(table) if escape else table))

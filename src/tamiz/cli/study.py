@@ -2,134 +2,137 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tamiz.cli.command import INTERRUPTED, DataCommand, repeat_command
-from tamiz.cli.config import config_option
+from tamiz.cli.command import INTERRUPTED, argument, bundle, command, flag, option, repeat_command
+from tamiz.cli.config import CONFIG
 from tamiz.cli.files import STDOUT, check_output_paths
-from tamiz.cli.graph_options import graph_options, make_graph_builder
-from tamiz.cli.map_options import map_options, resolve_map_names
+from tamiz.cli.graph_options import GraphOptions
+from tamiz.cli.map_options import MapOptions
 from tamiz.cli.options import (
+    DRY_RUN,
     FILE,
-    MethodParam,
+    JOBS,
+    MISSING,
+    RELEVANCE,
+    SEED,
+    Assessment,
+    TableOptions,
+    Workers,
     assessment_options,
-    check_assessment,
-    dry_run_flag,
-    jobs_option,
-    print_read_plan,
-    require_target,
-    seed_option,
-    table_options,
-    worker_options,
+    require_relevance_target,
 )
 from tamiz.cli.search_options import SubsetSearch, search_options
-from tamiz.cli.terminal import Messenger, show_json, show_page, show_table, show_text
-from tamiz.criteria import registry as criteria
+from tamiz.cli.terminal import Messenger, show_json, show_table, show_text, write_page
 from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.criteria.entropy_relevance import MissingRule
-    from tamiz.graphs.named_builders import NamedBuilder
     from tamiz.report import Result
     from tamiz.table.base import Table
 
 # The title of a report ends with this text, within this number of bytes of the page.
 _TITLE_END, _TITLE_BYTES = " · tamiz</title>".encode(), 4096
-_relevances = MethodParam(criteria, "relevance")
-
-_output_option = click.option(
-    "-o",
-    "--output",
-    type=FILE,
-    metavar="FILE",
-    help="File of the report; - is standard output.  [default: NAME-report.html in this folder]",
-)
-_json_option = click.option(
-    "--json",
-    "json_output",
-    type=FILE,
-    metavar="FILE",
-    help="Also write the results as JSON, for `tamiz report`; - is standard output.",
-)
-_verbose_flag = click.option(
-    "-v", "--verbose", is_flag=True, help="Print all notes, a line for each section, and the seconds of every step."
+_OUTPUT = option(
+    "-o --output FILE",
+    FILE,
+    "File of the report; - is standard output.  [default: NAME-report.html in this folder]",
 )
 
 
-@click.command(cls=DataCommand, short_help="Study a table and write a report of it.")
-@table_options
-@config_option
-@click.option(
-    "-r",
-    "--relevance",
-    "relevances",
-    type=_relevances,
-    metavar="NAME",
-    multiple=True,
-    help=f"A score to rank the columns by: {_relevances.names}. Repeatable.  [default: all that apply to the table and are cheap]",
-)
-@search_options(
-    "Time limit of the study: steps that would take longer run on a sample or are left out, with a note, and the search is "
-    "stopped; inf uses all rows.  [default: samples for about two minutes on two cores]"
-)
-@assessment_options("yes, if it takes little time", "5 folds, or 10 for at most 100 rows")
-@click.option(
-    "--keep-leaks",
-    is_flag=True,
-    help="Use the columns of possible target leakage. By default they are set aside, and the report states the score of the best "
-    "model with them and without.",
-)
-@click.option(
-    "--random-folds",
-    is_flag=True,
-    help="Keep random folds. By default folds respect a repeated id, or a time, if a forest scores lower with them.",
-)
-@graph_options
-@map_options
-@_output_option
-@_json_option
-@click.option(
-    "--points",
-    "n_points",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Largest number of rows shown in the maps, a random sample.  [default: 2,000]",
-)
-@click.option("--no-points", is_flag=True, help="Show no rows: the report contains summaries only.")
-@dry_run_flag
-@_verbose_flag
-@seed_option
-@jobs_option
-@worker_options
-@click.pass_context
+@dataclass(frozen=True)
+class _Outputs:
+    """The outputs of a study."""
+
+    output: Path | None = _OUTPUT
+    json_output: Path | None = option(
+        "--json FILE", FILE, "Also write the results as JSON, for `tamiz report`; - is standard output."
+    )
+    verbose: bool = flag("-v --verbose", "Print all notes, a line for each section, and the seconds of every step.")
+
+    def choose_report(self, table: Path, journal: Path | None = None) -> Path:
+        """Return the path of the report; raise an error for outputs that cannot be written."""
+        output = self.output or _default_report_path(table)
+        check_output_paths([output, self.json_output, journal], table)
+        return output
+
+    def write(self, messenger: Messenger, result: Result, output: Path) -> None:
+        """Write the report and the JSON, print the verdict or all notes, and exit with status 130 after an interruption."""
+        from tamiz.report.summary import verdict_lines
+
+        context = click.get_current_context()
+        reproduction = replace(result.record.reproduction, command=repeat_command(context))
+        result.record = replace(result.record, reproduction=reproduction)
+        if self.json_output == STDOUT:
+            show_json(result.to_dict(), indent=None)
+            messenger.write_line(f"Written: {result.to_html(output)}")
+        else:
+            if self.json_output is not None:
+                messenger.write_line(f"Written: {result.to_json(self.json_output)}")
+            write_page(result, output)
+        # Times differ between runs, so they are printed and not part of the report.
+        seconds = {one.step: one.seconds for one in result.timings}
+        if not self.verbose:
+            lines = verdict_lines(result.record, sum(seconds.values()))
+            messenger.write_verdict([*lines, "", "  --verbose prints all notes and a line for each section."])
+        else:
+            messenger.write_line(f"Result of {result.record.title}")
+            for term, text in result.summary_lines():
+                messenger.write_line(f"  {term}: {text}")
+            # Most were written during the study, and none is written twice.
+            for warning in result.record.warnings:
+                messenger.write_note(warning)
+            steps = ", ".join(f"{step} {elapsed:.2g}" for step, elapsed in seconds.items())
+            messenger.write_line(f"  Seconds: {steps}")
+        if result.record.interruption:
+            context.exit(INTERRUPTED)
+
+
+@command("Study a table and write a report of it.", config=CONFIG)
 def study(
-    context: click.Context,
-    /,
-    table: Path,
-    target: str | None,
-    relevances: tuple[Entry, ...],
-    subset_search: SubsetSearch,
-    group: str | None,
-    graph_choice: NamedBuilder | None,
-    kernel_width: float | None,
-    maps: tuple[str, ...],
-    dissimilarity: Entry,
-    output: Path | None,
-    json_output: Path | None,
-    n_points: int | None,
-    no_points: bool,
-    dry_run: bool,
-    verbose: bool,
-    seed: int,
-    jobs: int | None,
-    **shared_options: Any,
+    messenger: Messenger,
+    *,
+    table: TableOptions = bundle(TableOptions),
+    missing: MissingRule = MISSING,
+    relevances: tuple[Entry, ...] = option(
+        "-r --relevance NAME",
+        RELEVANCE,
+        f"A score to rank the columns by: {RELEVANCE.names}. Repeatable.  [default: all that apply to the table and are cheap]",
+        multiple=True,
+    ),
+    search: SubsetSearch = search_options(
+        "Time limit of the study: steps that would take longer run on a sample or are left out, with a note, and the search is "
+        "stopped; inf uses all rows.  [default: samples for about two minutes on two cores]"
+    ),
+    assessment: Assessment = assessment_options("yes, if it takes little time", "5 folds, or 10 for at most 100 rows"),
+    keep_leaks: bool = flag(
+        "--keep-leaks",
+        "Use the columns of possible target leakage. By default they are set aside, and the report states the score of the best "
+        "model with them and without.",
+    ),
+    random_folds: bool = flag(
+        "--random-folds",
+        "Keep random folds. By default folds respect a repeated id, or a time, if a forest scores lower with them.",
+    ),
+    graph: GraphOptions = bundle(GraphOptions),
+    maps: MapOptions = bundle(MapOptions),
+    outputs: _Outputs = bundle(_Outputs),
+    n_points: int | None = option(
+        "--points N",
+        click.IntRange(min=2),
+        "Largest number of rows shown in the maps, a random sample.  [default: 2,000]",
+    ),
+    no_points: bool = flag("--no-points", "Show no rows: the report contains summaries only."),
+    dry_run: bool = DRY_RUN,
+    seed: int = SEED,
+    workers: Workers = bundle(Workers),
 ) -> None:
     """\b
     tamiz study data.csv --target class -o report.html
@@ -144,74 +147,57 @@ def study(
     Study TABLE and write one HTML file: its columns, the relevance of each to the target, the best subset, the graph of
     neighbouring rows, and maps of the rows. Prints the name of the file. Ctrl-C writes the report of the finished steps.
     """
-    output = output or _default_report_path(table)
-    require_target(relevances, target)
-    check_assessment(shared_options["assess"], shared_options["semi_synthetic"], target, by_default=True)
-    subset_search.check_scoring(assess=shared_options["assess"] is not False and target is not None)
-    _check_stdout(output, json_output)
+    for entry in relevances:
+        require_relevance_target(entry, table.target)
+    assessment.check(table.target, by_default=True)
+    search.check_scoring(assess=assessment.assess is not False and table.target is not None)
     if no_points and n_points is not None:
         raise click.UsageError("--points shows rows and --no-points shows none: use one of them.")
-    check_output_paths([output, json_output, subset_search.journal], table)
-    graph = make_graph_builder(graph_choice, kernel_width, target)
-    named = resolve_map_names(maps, dissimilarity.name)
-    selector = replace(subset_search, max_seconds=None).make_selector(shared_options["missing"])
+    output = outputs.choose_report(table.table, search.journal)
+    selector = replace(search, max_seconds=None).make_selector(missing)
+    arguments: dict[str, Any] = {
+        "missing": missing,
+        "assess": assessment.assess,
+        "semi_synthetic": assessment.semi_synthetic,
+        **maps.arguments(),
+    }
+    builder = graph.make(table.target)
     from tamiz import study as run
 
-    messenger: Messenger = context.obj
-    with messenger.capture_messages(notes=verbose or dry_run):
-        of_table = {name: shared_options[name] for name in ("kinds", "weight", "memory", "header")}
-        print_read_plan(messenger, table, target, **of_table, group=group, time=shared_options["time"])
-        of_table["weights"] = shared_options["weights"]
+    with workers.session(messenger, notes=outputs.verbose or dry_run):
         if dry_run:
-            from tamiz import open_table
-            from tamiz.runtime import parallel
-            from tamiz.table import split_dates
-
-            with parallel.thread_session(jobs):
-                opened = split_dates(open_table(table, target, groups=group, time=shared_options["time"], **of_table))
-                _show_study_plan(
-                    opened,
-                    selector,
-                    subset_search.max_seconds,
-                    seed,
-                    n_points,
-                    maps=named,
-                    dissimilarity=dissimilarity.name,
-                    sample_graph=graph is None,
-                    **{
-                        name: shared_options[name]
-                        for name in ("missing", "assess", "semi_synthetic", "map_rows", "map_columns")
-                    },
-                )
+            plan = {**arguments, "sample_graph": builder is None}
+            _show_study_plan(table.open(messenger), selector, search.max_seconds, seed, n_points, **plan)
             return
+        table.print_read_plan(messenger)
         result = run(
-            table,
-            target,
-            groups=group,
-            relevances=[entry.load()().with_missing(shared_options["missing"]) for entry in relevances] or None,
+            table.table,
+            table.target,
+            **table.reading,
+            groups=table.group,
+            time=table.time,
+            relevances=[entry.load()().with_missing(missing) for entry in relevances] or None,
             selector=selector,
-            max_seconds=subset_search.max_seconds,
-            scoring=subset_search.scoring,
-            maps=named,
-            dissimilarity=dissimilarity.name,
-            graph=graph,
+            max_seconds=search.max_seconds,
+            scoring=search.scoring,
+            keep_leaks=keep_leaks,
+            random_folds=random_folds,
+            graph=builder,
             points=not no_points if n_points is None else n_points,
             random_state=seed,
-            n_jobs=jobs,
-            **shared_options,
+            n_jobs=workers.jobs,
+            **arguments,
         )
-    _write_outputs(context, result, output, json_output, verbose=verbose)
+    outputs.write(messenger, result, output)
 
 
-@click.command(cls=DataCommand, short_help="Study an included table of penguins.")
-@_output_option
-@_json_option
-@_verbose_flag
-@seed_option
-@jobs_option
-@click.pass_context
+@command("Study an included table of penguins.")
 def demo(
-    context: click.Context, output: Path | None, json_output: Path | None, seed: int, jobs: int | None, *, verbose: bool
+    messenger: Messenger,
+    *,
+    outputs: _Outputs = bundle(_Outputs),
+    seed: int = SEED,
+    jobs: int | None = JOBS,
 ) -> None:
     """\b
     tamiz demo
@@ -220,21 +206,16 @@ def demo(
     Study an included table, 344 penguins of three species, and write the report.
     """
     with as_file(files("tamiz.datasets") / "penguins.csv") as table:
-        output = output or _default_report_path(table)
-        _check_stdout(output, json_output)
-        check_output_paths([output, json_output], table)
+        output = outputs.choose_report(table)
         from tamiz import study as run
 
-        messenger: Messenger = context.obj
-        with messenger.capture_messages(notes=verbose):
+        with messenger.capture_messages(notes=outputs.verbose):
             result = run(table, "species", random_state=seed, n_jobs=jobs)
-    _write_outputs(context, result, output, json_output, verbose=verbose)
+    outputs.write(messenger, result, output)
 
 
-@click.command(cls=DataCommand, short_help="Render the report of a saved result.")
-@click.argument("result", type=FILE)
-@_output_option
-def report(result: Path, output: Path | None) -> None:
+@command("Render the report of a saved result.")
+def report(_: Messenger, *, result: Path = argument(FILE), output: Path | None = _OUTPUT) -> None:
     """\b
     tamiz study data.csv --target class --json result.json
     tamiz report result.json -o report.html
@@ -248,7 +229,7 @@ def report(result: Path, output: Path | None) -> None:
 
     found = Result.from_json(result)
     found.record = replace(found.record, warnings=tuple(one for one in found.record.warnings if not is_muted(one)))
-    _write_page(found, output)
+    write_page(found, output)
 
 
 def _show_study_plan(
@@ -267,7 +248,9 @@ def _show_study_plan(
     from tamiz._study.study import asks_for_subset, plan_study
     from tamiz.graphs.row_graph import MAX_SHOWN_ROWS
     from tamiz.method_lookup import choose_merit_and_search
+    from tamiz.table import add_missing_level, split_dates
 
+    table = add_missing_level(split_dates(table))
     schema, asked = table.schema, asks_for_subset(selector)
     method = choose_merit_and_search(selector.merit, selector.search, schema, missing)
     searched = schema.target is not None or not method[0].reads_target
@@ -301,48 +284,3 @@ def _default_report_path(table: Path) -> Path:
             if _TITLE_END not in file.read(_TITLE_BYTES):
                 raise FileExistsError(f"{path} exists and is not a report of tamiz: name another file with --output.")
     return path
-
-
-def _check_stdout(output: Path, json_output: Path | None) -> None:
-    if output == json_output == STDOUT:
-        raise click.UsageError("Only one of --output and --json can go to standard output.")
-
-
-def _write_outputs(
-    context: click.Context, result: Result, output: Path, json_output: Path | None, *, verbose: bool
-) -> None:
-    """Write the report and the JSON, print the verdict or all notes, and exit with status 130 after an interruption."""
-    from tamiz.report.summary import verdict_lines
-
-    messenger: Messenger = context.obj
-    reproduction = replace(result.record.reproduction, command=repeat_command(context))
-    result.record = replace(result.record, reproduction=reproduction)
-    if json_output == STDOUT:
-        show_json(result.to_dict(), indent=None)
-        messenger.write_line(f"Written: {result.to_html(output)}")
-    else:
-        if json_output is not None:
-            messenger.write_line(f"Written: {result.to_json(json_output)}")
-        _write_page(result, output)
-    # Times differ between runs, so they are printed and not part of the report.
-    seconds = {one.step: one.seconds for one in result.timings}
-    if not verbose:
-        lines = verdict_lines(result.record, sum(seconds.values()))
-        messenger.write_verdict([*lines, "", "  --verbose prints all notes and a line for each section."])
-    else:
-        messenger.write_line(f"Result of {result.record.title}")
-        for term, text in result.summary_lines():
-            messenger.write_line(f"  {term}: {text}")
-        # Most were written during the study, and none is written twice.
-        for warning in result.record.warnings:
-            messenger.write_note(warning)
-        messenger.write_line(f"  Seconds: {', '.join(f'{step} {elapsed:.2g}' for step, elapsed in seconds.items())}")
-    if result.record.interruption:
-        context.exit(INTERRUPTED)
-
-
-def _write_page(result: Result, output: Path) -> None:
-    if output != STDOUT:
-        show_text(str(result.to_html(output)))
-        return
-    show_page(result.page())

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from tamiz.cli.files import STDOUT
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import progress
 from tamiz.runtime.user_warnings import is_muted
 from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
 Cell: TypeAlias = "str | float"
@@ -55,17 +58,14 @@ class Messenger:
 
     def write_verdict(self, lines: Sequence[str]) -> None:
         """Write lines, on a terminal wrapped at its width, with the columns that are kept and the warnings in colour."""
-        if not sys.stderr.isatty():
+        if self._quiet or not sys.stderr.isatty():
             for line in lines:
                 self.write_line(line)
             return
         width = shutil.get_terminal_size().columns
         for line in lines:
-            indent = " " * (len(line) - len(line.lstrip()) + 2)
-            parts = textwrap.wrap(
-                escape_nonprintable(line), width, subsequent_indent=indent, drop_whitespace=False
-            ) or [""]
-            for part in () if self._quiet else parts:
+            indent, shown = " " * (len(line) - len(line.lstrip()) + 2), escape_nonprintable(line)
+            for part in textwrap.wrap(shown, width, subsequent_indent=indent, drop_whitespace=False) or [""]:
                 sys.stderr.write(f"{_color_line(part, line)}\n")
 
     def write_note(self, sentence: str) -> None:
@@ -128,9 +128,15 @@ def show_json(value: Any, *, indent: int | None = 2) -> None:
     click.echo(_escape_as_json(json.dumps(value, ensure_ascii=False, indent=indent)))
 
 
-def show_page(page: str) -> None:
-    """Write HTML to stdout; control characters are written as character references, in scripts as \\u escapes."""
-    parts = _SCRIPT.split(page)
+def write_page(result: Any, output: Path) -> None:
+    """Write the page of a result to a file and its path to stdout; for "-" the page itself.
+
+    Control characters are then written as character references, in scripts as \\u escapes.
+    """
+    if output != STDOUT:
+        show_text(str(result.to_html(output)))
+        return
+    parts = _SCRIPT.split(result.page())
     parts[::2] = [_CONTROL_CHARACTERS.sub(lambda match: f"&#{ord(match[0])};", text) for text in parts[::2]]
     parts[1::2] = map(_escape_as_json, parts[1::2])
     click.echo("".join(parts), nl=False)
@@ -147,6 +153,11 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         click.echo(_align_columns(header, rows))
     else:
         click.echo(_tab_separated([header, *rows]), nl=False)
+
+
+def show_frame(frame: pa.Table) -> None:
+    """Write a small table without missing values as `show_table` does."""
+    show_table(frame.column_names, [list(row.values()) for row in frame.to_pylist()])
 
 
 def show_rows(table: pa.Table) -> None:

@@ -369,17 +369,8 @@ class KeptColumnCurves:
         figures.add_legend(panel, loc="best")
 
     def _draw_curve(self, panel: Axes, values: Floats, errors: Floats, label: str) -> None:
-        panel.errorbar(
-            self.numbers,
-            values,
-            yerr=errors,
-            color=figures.STRONG,
-            marker="o" if len(self.numbers) <= figures.MAX_MARKERS else "",
-            markersize=4,
-            linewidth=1.5,
-            elinewidth=1.0,
-            capsize=2,
-        )
+        style = figures.line_style(len(self.numbers))
+        panel.errorbar(self.numbers, values, yerr=errors, elinewidth=1.0, capsize=2, **style)
         panel.set_ylabel(label, fontsize="small")
 
     def _mark(self, panel: Axes, n_kept: int | None, *, is_last: bool) -> None:

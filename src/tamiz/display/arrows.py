@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 # More arrows and their names would overlap.
 MAX_ARROWS = 8
@@ -29,9 +30,7 @@ class Arrow:
     y: float
 
 
-def biplot_arrows(
-    points: Sequence[Sequence[float]], loadings: Sequence[Sequence[float]], *, one_scale: bool
-) -> list[Arrow]:
+def biplot_arrows(points: ArrayLike, loadings: ArrayLike, *, one_scale: bool) -> list[Arrow]:
     """Return the arrows of the columns with the largest loadings on two axes, the largest first.
 
     Rows further along an arrow have larger values of its column. With equal units on both axes, an arrow points along the
@@ -39,27 +38,26 @@ def biplot_arrows(
 
     Parameters
     ----------
-    points : list of pairs
+    points : array-like of shape (n_rows, 2)
         Coordinates of the rows, centred at 0.
-    loadings : list of pairs
+    loadings : array-like of shape (n_columns, 2)
         For each column, its covariance with each axis divided by the standard deviation of the axis.
     one_scale : bool
         Whether one unit has the same length on both axes.
     """
-    spreads = [math.sqrt(math.fsum(point[axis] ** 2 for point in points) / max(len(points), 1)) for axis in (0, 1)]
-    units = [1.0 if one_scale else spread or 1.0 for spread in spreads]
-    sizes = [math.hypot(*pair) for pair in loadings]
+    points, loadings = (np.reshape(pairs, (-1, 2)).astype(np.float64) for pairs in (points, loadings))
+    spreads = np.sqrt(np.mean(points**2, axis=0))
+    units = np.where(one_scale | (spreads == 0), 1.0, spreads)
+    sizes = np.hypot(*loadings.T)
     # Loadings that are rounding errors have no direction.
-    least = 1e-9 * max(sizes, default=0.0)
-    known = [j for j, size in enumerate(sizes) if size > least]
-    drawn = sorted(known, key=lambda j: -sizes[j])[:MAX_ARROWS]
+    least = 1e-9 * sizes.max(initial=0.0)
+    drawn = [j for j in np.argsort(-sizes, kind="stable")[:MAX_ARROWS].tolist() if sizes[j] > least]
     # The slope of a column along an axis is its loading divided by the spread of the axis; on the screen an axis is divided by
     # its unit.
-    steps = [unit / spread if spread else 0.0 for unit, spread in zip(units, spreads, strict=True)]
-    tips = [(loadings[j][0] * steps[0], loadings[j][1] * steps[1]) for j in drawn]
-    longest = max((math.hypot(*tip) for tip in tips), default=0.0)
+    tips = loadings[drawn] * np.divide(units, spreads, out=np.zeros(2), where=spreads > 0)
+    longest = np.hypot(*tips.T).max(initial=0.0)
     if longest == 0:
         return []
-    distances = sorted(math.hypot(point[0] / units[0], point[1] / units[1]) for point in points)
+    distances = np.sort(np.hypot(*(points / units).T))
     scale = distances[int(_REACH * (len(distances) - 1))] / longest
-    return [Arrow(j, x * scale * units[0], y * scale * units[1]) for j, (x, y) in zip(drawn, tips, strict=True)]
+    return [Arrow(j, x, y) for j, (x, y) in zip(drawn, (tips * scale * units).tolist(), strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tamiz.display import figures
-from tamiz.exceptions import DataError
+from tamiz.display.base import check_one_each
 from tamiz.statistics.base import Floats
 from tamiz.table.in_memory import to_raw_column
 from tamiz.table.kinds import encode_target
@@ -123,8 +123,7 @@ def make_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> 
     if color is None:
         return SingleColor()
     raw = to_raw_column(color, "color")
-    if len(raw) != n_points:
-        raise DataError(f"color has {len(raw):,} values for {n_points:,} points; pass one value per point.")
+    check_one_each("color", raw, n_points, "point")
     encoded = encode_target(raw, None, lambda at: f"value {at}")
     title = label if label is not None else "" if raw.name == "color" else raw.name
     values = np.full(n_points, -1) if encoded.values is None else encoded.values

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from tamiz.criteria import registry as criteria
 from tamiz.display import figures
+from tamiz.display.base import PanelDisplay, check_one_each, read_fitted, read_names, read_vector
 from tamiz.display.coloring import escape_text
-from tamiz.display.vectors import read_vector
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_integer
 
@@ -27,7 +27,8 @@ _MAX_VECTOR_POINTS = 2000
 _MAX_PATHS = 3
 
 
-class RankingDisplay:
+@dataclass(eq=False, repr=False)
+class RankingDisplay(PanelDisplay):
     """Scores of the best columns, the best one on top; kept columns are dark, the others pale.
 
     Parameters
@@ -66,22 +67,13 @@ class RankingDisplay:
     (array([2, 3, 0, 1]), 'petal length (cm)')
     """
 
-    def __init__(
-        self,
-        scores: ArrayLike,
-        *,
-        names: Sequence[str] | None = None,
-        ranking: ArrayLike | None = None,
-        support: ArrayLike | None = None,
-        n_columns: int = 20,
-        score_label: str = "Score",
-    ) -> None:
-        self.scores = scores
-        self.names = names
-        self.ranking = ranking
-        self.support = support
-        self.n_columns = n_columns
-        self.score_label = score_label
+    scores: ArrayLike
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    ranking: ArrayLike | None = None
+    support: ArrayLike | None = None
+    n_columns: int = 20
+    score_label: str = "Score"
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, n_columns: int = 20, ax: Axes | None = None) -> Self:
@@ -100,42 +92,26 @@ class RankingDisplay:
         -------
         RankingDisplay
         """
-        check_is_fitted(estimator)
-        if "ranking_" not in vars(estimator):
-            raise TypeError(f"{type(estimator).__name__} has no ranking_; pass a fitted RankSelector.")
+        fitted = read_fitted(estimator, "ranking_", "pass a fitted RankSelector")
         display = cls(
             estimator.scores_,
             names=estimator.schema_.names,
-            ranking=estimator.ranking_,
+            ranking=fitted["ranking_"],
             support=estimator.get_support(),
             n_columns=n_columns,
             score_label=_score_label(estimator.relevance_),
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-
-        Returns
-        -------
-        RankingDisplay
-        """
-        most = check_integer("n_columns", self.n_columns, low=1)
+    def _draw(self, panel: Axes) -> None:
         scores = read_vector("scores", self.scores)
-        names = list(map(str, range(len(scores)))) if self.names is None else [str(name) for name in self.names]
+        names = read_names(self.names, len(scores), "score")
         kept = np.ones(len(scores), dtype=bool) if self.support is None else np.asarray(self.support, dtype=bool)
         ranking = np.argsort(-scores, kind="stable") if self.ranking is None else np.asarray(self.ranking)
-        for parameter, values in (("names", names), ("ranking", ranking), ("support", kept)):
-            if len(values) != len(scores):
-                raise DataError(f"{parameter} has {len(values)} values for {len(scores)} scores; pass one per score.")
-        self.columns_ = ranking[:most]
+        check_one_each("ranking", ranking, len(scores), "score")
+        check_one_each("support", kept, len(scores), "score")
+        self.columns_ = ranking[: self.n_columns]
         drawn, heights, dark = scores[self.columns_], np.arange(len(self.columns_)), kept[self.columns_]
-        panel = figures.get_panel(ax, height=max(figures.PANEL_HEIGHT, _INCHES_PER_NAME * len(drawn)))
         figures.draw_stems(panel, drawn, [escape_text(names[column]) for column in self.columns_])
         styles = [(dark, figures.STRONG, "kept"), (~dark, figures.FAINT, "left out")]
         self.points_ = [
@@ -146,15 +122,18 @@ class RankingDisplay:
         panel.set(xlabel=escape_text(self.score_label), ylabel="Column" if self.names is None else "")
         if drawn.min() >= 0:
             panel.set_xlim(left=0.0)
-        if len(scores) > most:
-            figures.add_note(panel, f"the first {most:,} of {len(scores):,} columns")
+        if len(scores) > len(drawn):
+            figures.add_note(panel, f"the first {len(drawn):,} of {len(scores):,} columns")
         if len(self.points_) > 1:
             figures.add_legend(panel, loc="lower right")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
+
+    def _height(self) -> float:
+        n_drawn = min(check_integer("n_columns", self.n_columns, low=1), np.size(self.scores))
+        return max(figures.PANEL_HEIGHT, _INCHES_PER_NAME * n_drawn)
 
 
-class SearchDisplay:
+@dataclass(eq=False, repr=False)
+class SearchDisplay(PanelDisplay):
     """Merit of every evaluated subset against its size; a line joins the best of each size, a ring marks the selected one.
 
     Parameters
@@ -193,20 +172,12 @@ class SearchDisplay:
     array([[2.    , 0.8874]])
     """
 
-    def __init__(
-        self,
-        sizes: ArrayLike,
-        merits: ArrayLike,
-        *,
-        best: int | None = None,
-        merit_label: str = "Merit",
-        note: str = "",
-    ) -> None:
-        self.sizes = sizes
-        self.merits = merits
-        self.best = best
-        self.merit_label = merit_label
-        self.note = note
+    sizes: ArrayLike
+    merits: ArrayLike
+    _: KW_ONLY
+    best: int | None = None
+    merit_label: str = "Merit"
+    note: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -223,64 +194,36 @@ class SearchDisplay:
         -------
         SearchDisplay
         """
-        check_is_fitted(estimator)
-        if "archive_" not in vars(estimator):
-            raise TypeError(f"{type(estimator).__name__} has no archive_; pass a fitted SubsetSelector.")
-        archive, n_sets = estimator.archive_, estimator.n_evaluations_
+        archive = read_fitted(estimator, "archive_", "pass a fitted SubsetSelector")["archive_"]
+        n_sets = estimator.n_evaluations_
         note = f"{n_sets:,} {'set' if n_sets == 1 else 'sets'} of columns: {archive.stop_reason}"
         display = cls(
             archive.sizes, archive.merits, best=archive.best, merit_label=_capitalize(estimator.merit_name_), note=note
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-
-        Returns
-        -------
-        SearchDisplay
-        """
+    def _draw(self, panel: Axes) -> None:
         sizes = read_vector("sizes", self.sizes, np.intp)
         merits = read_vector("merits", self.merits)
-        if len(sizes) != len(merits):
-            raise DataError(f"There are {len(sizes)} sizes for {len(merits)} merits; pass one size per merit.")
+        check_one_each("sizes", sizes, len(merits), "merit")
         first = int(np.lexsort((sizes, -merits))[0])
         best = first if self.best is None else check_integer("best", self.best, low=0, high=len(merits) - 1)
-        panel = figures.get_panel(ax)
         many = len(merits) > _MAX_VECTOR_POINTS
-        (self.points_,) = panel.plot(
-            sizes,
-            merits,
-            "o",
-            color=figures.FAINT,
-            markersize=2 if many else 4,
-            label="a set of columns",
-            rasterized=many,
-        )
+        style: dict[str, Any] = {"color": figures.FAINT, "markersize": 2 if many else 4, "rasterized": many}
+        (self.points_,) = panel.plot(sizes, merits, "o", label="a set of columns", **style)
         each = np.unique(sizes)
         tops = [merits[sizes == size].max() for size in each]
-        marker = "o" if len(each) <= figures.MAX_MARKERS else ""
-        (self.line_,) = panel.plot(
-            each, tops, color=figures.STRONG, marker=marker, markersize=4, linewidth=1.5, label="the best of its size"
-        )
-        (self.best_,) = panel.plot(
-            sizes[best], merits[best], "o", markersize=13, markerfacecolor="none", markeredgecolor=figures.INK,
-            label=f"chosen: {sizes[best]:,} {'column' if sizes[best] == 1 else 'columns'}",
-        )  # fmt: skip
+        (self.line_,) = panel.plot(each, tops, label="the best of its size", **figures.line_style(len(each)))
+        chosen = f"chosen: {sizes[best]:,} {'column' if sizes[best] == 1 else 'columns'}"
+        self.best_ = figures.draw_ring(panel, sizes[best], merits[best], chosen)
         panel.set(xlabel="Columns in the set", ylabel=escape_text(self.merit_label))
         figures.use_integer_ticks(panel.xaxis)
         figures.add_note(panel, self.note)
         figures.add_legend(panel, loc="lower right")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
 
 
-class RecommendationDisplay:
+@dataclass(eq=False, repr=False)
+class RecommendationDisplay(PanelDisplay):
     """Held-out score by number of columns: a line for each compared path of sets, and a ring around the recommended set.
 
     Parameters
@@ -318,20 +261,12 @@ class RecommendationDisplay:
     array([[4.   , 0.993]])
     """
 
-    def __init__(
-        self,
-        paths: Mapping[str, ArrayLike],
-        *,
-        recommended: tuple[str, int] | None = None,
-        all_columns: tuple[int, float] | None = None,
-        baseline: float | None = None,
-        score_label: str = "Score",
-    ) -> None:
-        self.paths = paths
-        self.recommended = recommended
-        self.all_columns = all_columns
-        self.baseline = baseline
-        self.score_label = score_label
+    paths: Mapping[str, ArrayLike]
+    _: KW_ONLY
+    recommended: tuple[str, int] | None = None
+    all_columns: tuple[int, float] | None = None
+    baseline: float | None = None
+    score_label: str = "Score"
 
     @classmethod
     def from_recommendation(cls, recommendation: Any, *, ax: Axes | None = None) -> Self:
@@ -367,18 +302,7 @@ class RecommendationDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-
-        Returns
-        -------
-        RecommendationDisplay
-        """
+    def _draw(self, panel: Axes) -> None:
         paths = {name: np.asarray(sets, dtype=np.float64) for name, sets in self.paths.items()}
         if not paths or any(sets.ndim != 2 or sets.shape[1] != 4 or not len(sets) for sets in paths.values()):
             raise DataError("A path must have at least one set, each with its number of columns, score, low and high.")
@@ -388,7 +312,6 @@ class RecommendationDisplay:
         order = sorted(paths, key=lambda name: (name != first, len(paths[name]) == 1, -paths[name][:, 1].max()))[
             :_MAX_PATHS
         ]
-        panel = figures.get_panel(ax)
         self.lines_, self.recommended_ = [], None
         for k, name in enumerate(order):
             sizes, scores, low, high = paths[name].T
@@ -410,9 +333,7 @@ class RecommendationDisplay:
         if first is not None:
             sets = paths[first]
             n, score = sets[sets[:, 0] == n_kept][0, :2].tolist()
-            (self.recommended_,) = panel.plot(
-                n, score, "o", markersize=13, markerfacecolor="none", markeredgecolor=figures.INK, label="_", zorder=4
-            )
+            self.recommended_ = figures.draw_ring(panel, n, score, "_")
             # The text is beside the ring where there is more room.
             is_left = n <= max(sets[:, 0].max() for sets in paths.values()) / 2
             text = f"recommended: {n:,.0f} column{'' if n == 1 else 's'}"
@@ -424,8 +345,6 @@ class RecommendationDisplay:
         figures.use_integer_ticks(panel.xaxis)
         # Above the text of the baseline.
         figures.add_legend(panel, loc="lower right", bbox_to_anchor=(1.0, 0.12))
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
 
 
 def _write_beside(
@@ -438,16 +357,8 @@ def _write_beside(
     transform: Any = "data",
 ) -> None:
     """Write text beside a place, at an offset in points."""
-    panel.annotate(
-        text,
-        place,
-        xytext=offset,
-        xycoords=transform,
-        textcoords="offset points",
-        ha=side,
-        color=figures.INK,
-        fontsize="small",
-    )
+    style: dict[str, Any] = {"textcoords": "offset points", "color": figures.INK, "fontsize": "small"}
+    panel.annotate(text, place, offset, transform, ha=side, **style)
 
 
 def _score_label(relevance: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures
+from tamiz.display.base import PanelDisplay
 from tamiz.exceptions import DataError
 from tamiz.statistics.base import Floats
 
@@ -23,7 +25,8 @@ _SPECTRA = {
 _REFERENCE_LABEL = "by chance (parallel analysis)"
 
 
-class EigenvalueDisplay:
+@dataclass(eq=False, repr=False)
+class EigenvalueDisplay(PanelDisplay):
     """Eigenvalues in their order (scree plot): a large step suggests how many to keep.
 
     Parameters
@@ -54,20 +57,12 @@ class EigenvalueDisplay:
     array([4.23, 0.24, 0.08, 0.02])
     """
 
-    def __init__(
-        self,
-        eigenvalues: ArrayLike,
-        *,
-        residuals: ArrayLike | None = None,
-        reference: ArrayLike | None = None,
-        value_label: str = "Eigenvalue",
-        number_label: str = "Eigenvector",
-    ) -> None:
-        self.eigenvalues = eigenvalues
-        self.residuals = residuals
-        self.reference = reference
-        self.value_label = value_label
-        self.number_label = number_label
+    eigenvalues: ArrayLike
+    _: KW_ONLY
+    residuals: ArrayLike | None = None
+    reference: ArrayLike | None = None
+    value_label: str = "Eigenvalue"
+    number_label: str = "Eigenvector"
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -104,15 +99,7 @@ class EigenvalueDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-        """
-        panel = figures.get_panel(ax)
+    def _draw(self, panel: Axes) -> None:
         values = _as_rows(self.eigenvalues)
         numbers = np.arange(1, values.shape[1] + 1)
         several = len(values) > 1
@@ -139,8 +126,6 @@ class EigenvalueDisplay:
         largest = 0.0 if self.residuals is None else float(np.nanmax(_as_rows(self.residuals)))
         if largest > 0:
             figures.add_note(panel, f"largest residual {largest:.1e}")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
 
 
 def _as_rows(eigenvalues: ArrayLike) -> Floats:

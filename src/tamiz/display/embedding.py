@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures
 from tamiz.display.arrows import MAX_ARROWS, Arrow, biplot_arrows
+from tamiz.display.base import PanelDisplay, check_one_each
 from tamiz.display.coloring import escape_text, make_coloring
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
@@ -28,10 +30,15 @@ _FONT_SIZE = 8.5
 _LETTER_WIDTH, _LINE_HEIGHT = 0.58, 1.35
 # Vertical offsets tried for a name, in half lines.
 _LABEL_OFFSETS = np.array([0, *(step for k in range(1, 2 * MAX_ARROWS) for step in (k, -k))])
+_ARROW = {"arrowstyle": "-|>", "color": figures.INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0}
 _LABEL_BOX = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}
+_LABEL: dict[str, Any] = {
+    "ha": "center", "va": "center", "fontsize": _FONT_SIZE, "color": figures.INK, "bbox": _LABEL_BOX
+}  # fmt: skip
 
 
-class EmbeddingDisplay:
+@dataclass(eq=False, repr=False)
+class EmbeddingDisplay(PanelDisplay):
     """The rows of a table as points in two coordinates.
 
     Parameters
@@ -76,24 +83,14 @@ class EmbeddingDisplay:
     ['x1', 'x2', 'x3', 'x0']
     """
 
-    def __init__(
-        self,
-        embedding: ArrayLike,
-        *,
-        color: ArrayLike | None = None,
-        color_label: str | None = None,
-        components: tuple[int, int] = (0, 1),
-        names: Sequence[str] | None = None,
-        loadings: ArrayLike | None = None,
-        column_names: Sequence[str] | None = None,
-    ) -> None:
-        self.embedding = embedding
-        self.color = color
-        self.color_label = color_label
-        self.components = components
-        self.names = names
-        self.loadings = loadings
-        self.column_names = column_names
+    embedding: ArrayLike
+    _: KW_ONLY
+    color: ArrayLike | None = None
+    color_label: str | None = None
+    components: tuple[int, int] = (0, 1)
+    names: Sequence[str] | None = None
+    loadings: ArrayLike | None = None
+    column_names: Sequence[str] | None = None
 
     @classmethod
     def from_estimator(
@@ -188,21 +185,23 @@ class EmbeddingDisplay:
         legend : bool, default=True
             Add a legend of the colours; `add_legend` adds one later, for several panels at once.
         """
-        panel = figures.get_panel(ax)
+        super().plot(ax)
+        if legend:
+            self.add_legend()
+        self.arrows_ = [] if self.loadings is None else self._draw_arrows(self.ax_)
+        return self
+
+    def _draw(self, panel: Axes) -> None:
         embedding = check_array(self.embedding, dtype=np.float64)
         (x, x_name), (y, y_name) = self._coordinates(embedding)
+        self._points = np.column_stack([x, y])
         self._coloring = make_coloring(self.color, len(x), self.color_label)
         self.points_ = self._coloring.draw(panel, x, y)
         panel.set(xlabel=x_name, ylabel=y_name)
         if embedding.shape[1] > 1 and _can_share_unit(x, y) and not _shares_axis(panel):
             panel.set_aspect("equal", adjustable="datalim")
-        self.ax_, self.figure_ = panel, panel.figure
-        if legend:
-            self.add_legend()
-        self.arrows_ = self._draw_arrows(panel, x, y) if self.loadings is not None else []
-        return self
 
-    def _draw_arrows(self, panel: Axes, x: Floats, y: Floats) -> list[Any]:
+    def _draw_arrows(self, panel: Axes) -> list[Any]:
         loadings = check_array(self.loadings, dtype=np.float64)
         m = np.shape(self.embedding)[1]
         if loadings.shape[1] != m or m == 1:
@@ -211,12 +210,9 @@ class EmbeddingDisplay:
                 "least two."
             )
         names = [f"x{j}" for j in range(len(loadings))] if self.column_names is None else list(self.column_names)
-        if len(names) != len(loadings):
-            raise DataError(
-                f"There are {len(names)} column names for {len(loadings)} rows of loadings; pass one per row."
-            )
-        pairs = loadings[:, list(self.components)].tolist()
-        drawn = biplot_arrows(np.column_stack([x, y]).tolist(), pairs, one_scale=panel.get_aspect() != "auto")
+        check_one_each("column_names", names, len(loadings), "loading")
+        pairs = loadings[:, list(self.components)]
+        drawn = biplot_arrows(self._points, pairs, one_scale=panel.get_aspect() != "auto")
         return _annotate_arrows(panel, drawn, names)
 
     def add_legend(self, panels: Any = None) -> Self:
@@ -234,8 +230,7 @@ class EmbeddingDisplay:
     def _coordinates(self, embedding: Floats) -> list[tuple[Floats, str]]:
         m = embedding.shape[1]
         names = [f"Coordinate {k + 1}" for k in range(m)] if self.names is None else list(self.names)
-        if len(names) != m:
-            raise DataError(f"There are {len(names)} names for {m} coordinates; pass one per coordinate.")
+        check_one_each("names", names, m, "coordinate")
         if m == 1:
             # Points on a line would overlap.
             return [(embedding[:, 0], names[0]), (np.arange(len(embedding), dtype=np.float64), "Row")]
@@ -278,23 +273,9 @@ def _annotate_arrows(panel: Axes, arrows: Sequence[Arrow], names: Sequence[str])
         x, y = np.clip(tip + along * (half + 3), low + half, high - half)
         free_y = next((at for at in y + half[1] * _LABEL_OFFSETS if _is_free(float(x), at, half, occupied)), y)
         occupied.append((float(x), float(free_y), half[0]))
-        panel.annotate(
-            "", (arrow.x, arrow.y), (0.0, 0.0),
-            arrowprops={"arrowstyle": "-|>", "color": figures.INK, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0},
-        )  # fmt: skip
-        annotations.append(
-            panel.annotate(
-                name,
-                (arrow.x, arrow.y),
-                (x - tip[0], free_y - tip[1]),
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                fontsize=_FONT_SIZE,
-                color=figures.INK,
-                bbox=_LABEL_BOX,
-            )
-        )
+        panel.annotate("", (arrow.x, arrow.y), (0.0, 0.0), arrowprops=_ARROW)
+        offset = (x - tip[0], free_y - tip[1])
+        annotations.append(panel.annotate(name, (arrow.x, arrow.y), offset, textcoords="offset points", **_LABEL))
     return annotations
 
 

@@ -25,12 +25,12 @@ def draw_estimator(estimator: Any) -> str:
     names = estimator.schema_.names
     selected = [names[j] for j in estimator.get_support(indices=True).tolist()]
     noun = "column" if len(names) == 1 else "columns"
-    lines = [f"{len(selected):,} of {len(names):,} {noun} selected: {list_names(selected, limit=_MAX_NAMES)}."]
+    lines = [
+        f"{len(selected):,} of {len(names):,} {noun} selected: {list_names(selected, limit=_MAX_NAMES)}.",
+        *estimator.describe(),
+    ]
     display: Any = None
     if "archive_" in vars(estimator):
-        from tamiz.selection.subset_selector import describe_search
-
-        lines += describe_search(estimator)
         display = SearchDisplay.from_estimator(estimator)
     elif "ranking_" in vars(estimator):
         display = RankingDisplay.from_estimator(estimator)

@@ -41,7 +41,7 @@ _MAX_VECTOR_POINTS = 300
 PANEL_HEIGHT = 4.4
 
 # Lines with more points are drawn without markers, which would overlap.
-MAX_MARKERS = 40
+_MAX_MARKERS = 40
 
 # Style of a line to compare with: values by chance, a mean.
 REFERENCE_LINE: dict[str, Any] = {"color": MUTED, "linestyle": "--", "linewidth": 1.2}
@@ -81,9 +81,16 @@ def style_panel(ax: Axes) -> None:
     ax.yaxis.label.set_color(MUTED)
 
 
+def close(figure: Any) -> None:
+    """Close a figure that `make_panels` made."""
+    from matplotlib import pyplot
+
+    pyplot.close(figure)
+
+
 def write_svg(figure: Any, description: str) -> str:
     """Return a figure of matplotlib as an SVG element with text as text, and close it; `description` is for screen readers."""
-    from matplotlib import pyplot, rc_context
+    from matplotlib import rc_context
     from matplotlib.collections import PathCollection
 
     for points in figure.findobj(PathCollection):
@@ -91,7 +98,7 @@ def write_svg(figure: Any, description: str) -> str:
     written = StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": description}):
         figure.savefig(written, format="svg", dpi=150, metadata={"Date": None, "Creator": None})
-    pyplot.close(figure)
+    close(figure)
     svg = written.getvalue()
     return svg[svg.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1)
 
@@ -120,6 +127,17 @@ def draw_stems(panel: Axes, values: Floats, names: Sequence[str]) -> None:
     panel.hlines(heights, 0.0, values, color=RULE, linewidth=1.0)
     panel.set_yticks(heights, names)
     panel.invert_yaxis()
+
+
+def line_style(n_points: int) -> dict[str, Any]:
+    """Return the style of a line, with markers where they do not overlap."""
+    return {"color": STRONG, "marker": "o" if n_points <= _MAX_MARKERS else "", "markersize": 4, "linewidth": 1.5}
+
+
+def draw_ring(panel: Axes, x: float, y: float, label: str) -> Any:
+    """Draw a ring around a point, and return it."""
+    (ring,) = panel.plot(x, y, "o", markersize=13, markerfacecolor="none", markeredgecolor=INK, label=label, zorder=4)
+    return ring
 
 
 def colormap() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,15 +11,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.display import figures
+from tamiz.display.base import read_names
 from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.validation import check_integer
 
 _IMAGES_PER_ROW = 8
-_INCHES_PER_IMAGE = 1.3
+_INCHES_PER_IMAGE, _INCHES_PER_NAME = 1.3, 0.25
 
 
+@dataclass(eq=False, repr=False)
 class ImageDisplay:
     """Images of one shape in a grid, in grey.
 
@@ -50,20 +53,12 @@ class ImageDisplay:
     (10, (8, 8))
     """
 
-    def __init__(
-        self,
-        images: ArrayLike,
-        shape: tuple[int, int],
-        *,
-        names: Sequence[str] | None = None,
-        signed: bool = False,
-        title: str = "",
-    ) -> None:
-        self.images = images
-        self.shape = shape
-        self.names = names
-        self.signed = signed
-        self.title = title
+    images: ArrayLike
+    shape: tuple[int, int]
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    signed: bool = False
+    title: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Reducer, *, gallery: int | None = None) -> Self:
@@ -104,23 +99,17 @@ class ImageDisplay:
             raise DataError(
                 f"An image of {height:,} x {width:,} has {height * width:,} pixels, but the rows have {images.shape[1]:,}."
             )
-        names = None if self.names is None else [escape_text(name) for name in self.names]
-        if names is not None and len(names) != len(images):
-            raise DataError(f"There are {len(names)} names for {len(images)} images; pass one per image.")
+        names = [""] * len(images) if self.names is None else read_names(self.names, len(images), "image")
         n_columns = min(len(images), _IMAGES_PER_ROW)
         n_rows = -(-len(images) // n_columns)
-        self.figure_, panels = figures.make_panels(
-            n_rows,
-            n_columns,
-            width=_INCHES_PER_IMAGE,
-            height=_INCHES_PER_IMAGE * height / width + 0.25 * (names is not None),
-        )
-        self.images_ = []
-        for k, panel in enumerate(panels.flat):
+        tall = _INCHES_PER_IMAGE * height / width + (0.0 if self.names is None else _INCHES_PER_NAME)
+        self.figure_, panels = figures.make_panels(n_rows, n_columns, width=_INCHES_PER_IMAGE, height=tall)
+        for panel in panels.flat:
             panel.set_axis_off()
-            if k < len(images):
-                self.images_.append(self._draw(panel, images[k].reshape(height, width)))
-                panel.set_title(names[k] if names else "", fontsize="small", color=figures.MUTED)
+        self.images_ = []
+        for panel, pixels, name in zip(panels.flat, images, names, strict=False):
+            self.images_.append(self._draw(panel, pixels.reshape(height, width)))
+            panel.set_title(escape_text(name), fontsize="small", color=figures.MUTED)
         if self.title:
             self.figure_.suptitle(escape_text(self.title), x=0.01, ha="left", fontsize="medium", color=figures.INK)
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.display import figures
+from tamiz.display.base import PanelDisplay, check_one_each, read_vector
 from tamiz.display.coloring import escape_text
-from tamiz.display.vectors import read_vector
 from tamiz.exceptions import DataError
 from tamiz.metrics import rank_agreement, shepard
 from tamiz.runtime.random import Seed
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 _MAX_POINTS = 3000
 _DENSITY_COLORS = ["#d5e0e6", figures.STRONG, "#12303f"]
 _GRID_SIZE = 55
+_PERFECT: dict[str, Any] = {"color": figures.INK, "linewidth": 1}
 
 
-class QualityDisplay:
+@dataclass(eq=False, repr=False)
+class QualityDisplay(PanelDisplay):
     """Curves R_NX of one or several maps against the neighbourhood size K: 1 is perfect, 0 is the level of a random map.
 
     Parameters
@@ -54,8 +57,7 @@ class QualityDisplay:
     ['two (0.69)', 'one (0.48)']
     """
 
-    def __init__(self, agreements: Mapping[str, RankAgreement]) -> None:
-        self.agreements = agreements
+    agreements: Mapping[str, RankAgreement]
 
     @classmethod
     def from_embeddings(
@@ -90,38 +92,23 @@ class QualityDisplay:
         }
         return cls(agreements).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-        """
+    def _draw(self, panel: Axes) -> None:
         n_maps, most = len(self.agreements), len(figures.CLASS_COLORS)
         if not 1 <= n_maps <= most:
             raise DataError(f"A plot can show the curves of 1 to {most} maps, got {n_maps}.")
-        panel = figures.get_panel(ax)
-        self.lines_ = [
-            panel.plot(
-                found.n_neighbors,
-                found.r_nx,
-                color=color,
-                linewidth=1.4,
-                label=f"{escape_text(name)} ({found.area:.2f})",
-            )[0]
-            for (name, found), color in zip(self.agreements.items(), figures.CLASS_COLORS, strict=False)
-        ]
+        self.lines_ = []
+        for (name, found), color in zip(self.agreements.items(), figures.CLASS_COLORS, strict=False):
+            label = f"{escape_text(name)} ({found.area:.2f})"
+            self.lines_ += panel.plot(found.n_neighbors, found.r_nx, color=color, linewidth=1.4, label=label)
         panel.set_xscale("log")
         panel.set(xlabel="Size of the neighbourhood, K", ylabel="Preserved neighbours above chance, R_NX")
         panel.set_ylim(min(0.0, *(float(found.r_nx.min()) for found in self.agreements.values())), 1.0)
         legend = figures.add_legend(panel, title="map (area under the curve)", alignment="left")
         legend.get_title().set(color=figures.MUTED, fontsize="small")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
 
 
-class ShepardDisplay:
+@dataclass(eq=False, repr=False)
+class ShepardDisplay(PanelDisplay):
     """Shepard diagram: distances on a map against dissimilarities of the data, as points or, for many pairs, as a density.
 
     Parameters
@@ -159,20 +146,12 @@ class ShepardDisplay:
     '11,175 pairs, correlation 0.998, of ranks 0.996'
     """
 
-    def __init__(
-        self,
-        dissimilarities: ArrayLike,
-        distances: ArrayLike,
-        *,
-        disparities: ArrayLike | None = None,
-        scale: float | None = None,
-        note: str = "",
-    ) -> None:
-        self.dissimilarities = dissimilarities
-        self.distances = distances
-        self.disparities = disparities
-        self.scale = scale
-        self.note = note
+    dissimilarities: ArrayLike
+    distances: ArrayLike
+    _: KW_ONLY
+    disparities: ArrayLike | None = None
+    scale: float | None = None
+    note: str = ""
 
     @classmethod
     def from_embedding(
@@ -229,32 +208,14 @@ class ShepardDisplay:
         note = f"stress {fitted['stress_']:.4f}" if "stress_" in fitted else ""
         return cls(found.dissimilarities, found.distances, disparities=found.disparities, note=note).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-        """
-        panel = figures.get_panel(ax)
+    def _draw(self, panel: Axes) -> None:
         d, e = read_vector("dissimilarities", self.dissimilarities), read_vector("distances", self.distances)
-        if len(d) != len(e):
-            raise DataError(
-                f"There are {len(d):,} dissimilarities and {len(e):,} distances; pass one of each per pair."
-            )
+        check_one_each("distances", e, len(d), "pair")
         self.pairs_ = _draw_pairs(panel, d, e)
         self.line_ = self.disparities_ = None
         if self.scale:
             far = min(float(d.max()), float(e.max()) * self.scale)
-            (self.line_,) = panel.plot(
-                [0.0, far],
-                [0.0, far / self.scale],
-                color=figures.INK,
-                linewidth=1,
-                linestyle="--",
-                label="a perfect map",
-            )
+            (self.line_,) = panel.plot([0.0, far], [0.0, far / self.scale], "--", label="a perfect map", **_PERFECT)
         if self.disparities is not None:
             self.disparities_ = _draw_disparities(panel, d, read_vector("disparities", self.disparities))
         panel.set(xlabel="Distance in the data", ylabel="Distance on the map")
@@ -263,8 +224,6 @@ class ShepardDisplay:
         if self.line_ is not None or self.disparities_ is not None:
             figures.add_legend(panel, loc="upper left")
         figures.add_note(panel, self.note)
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
 
 
 def _draw_pairs(panel: Axes, d: Floats, e: Floats) -> Any:
@@ -279,8 +238,7 @@ def _draw_pairs(panel: Axes, d: Floats, e: Floats) -> Any:
 
 
 def _draw_disparities(panel: Axes, d: Floats, disparities: Floats) -> Any:
-    if len(disparities) != len(d):
-        raise DataError(f"There are {len(disparities):,} disparities for {len(d):,} pairs; pass one per pair.")
+    check_one_each("disparities", disparities, len(d), "pair")
     order = np.lexsort((disparities, d))
     (line,) = panel.plot(d[order], disparities[order], color="#990000", linewidth=1.4, label="disparities")
     return line

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from tamiz.display import figures
+from tamiz.display.base import PanelDisplay, check_one_each, read_fitted, read_names, read_vector
 from tamiz.display.coloring import escape_text
-from tamiz.display.vectors import read_vector
-from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class StressDisplay:
+@dataclass(eq=False, repr=False)
+class StressDisplay(PanelDisplay):
     """Stress against the number of dimensions or iterations; smaller is better.
 
     An elbow suggests a number of dimensions: more of them lower the stress only a little.
@@ -55,24 +56,14 @@ class StressDisplay:
     array([1., 2., 3.])
     """
 
-    def __init__(
-        self,
-        stress: ArrayLike,
-        *,
-        numbers: ArrayLike | None = None,
-        reference: ArrayLike | None = None,
-        number_label: str = "Dimensions",
-        value_label: str = "Kruskal's stress-1",
-        note: str = "",
-        from_zero: bool = True,
-    ) -> None:
-        self.stress = stress
-        self.numbers = numbers
-        self.reference = reference
-        self.number_label = number_label
-        self.value_label = value_label
-        self.note = note
-        self.from_zero = from_zero
+    stress: ArrayLike
+    _: KW_ONLY
+    numbers: ArrayLike | None = None
+    reference: ArrayLike | None = None
+    number_label: str = "Dimensions"
+    value_label: str = "Kruskal's stress-1"
+    note: str = ""
+    from_zero: bool = True
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -89,57 +80,30 @@ class StressDisplay:
         -------
         StressDisplay
         """
-        check_is_fitted(estimator)
-        fitted = vars(estimator)
-        if "stress_history_" not in fitted:
-            raise TypeError(
-                f"{type(estimator).__name__} has no stress_history_; pass a map fitted by iterative minimisation of stress."
-            )
+        fitted = read_fitted(estimator, "stress_history_", "pass a map fitted by iterative minimisation of stress")
         history, n_iter = fitted["stress_history_"], len(fitted["stress_history_"]) - 1
         ending = "converged" if fitted["converged_"] else "not converged"
         note = f"{ending} after {n_iter:,} iterations at {history[-1]:.4g}"
         display = cls(history, numbers=range(n_iter + 1), number_label="Iteration", note=note, from_zero=False)
         return display.plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-        """
-        panel = figures.get_panel(ax)
+    def _draw(self, panel: Axes) -> None:
         stress = read_vector("stress", self.stress)
         numbers = np.arange(1.0, len(stress) + 1) if self.numbers is None else read_vector("numbers", self.numbers)
-        if len(numbers) != len(stress):
-            raise DataError(f"There are {len(numbers)} numbers for {len(stress)} values of stress; pass one per value.")
+        check_one_each("numbers", numbers, len(stress), "value of stress")
         order = np.argsort(numbers, kind="stable")
-        marker = "o" if len(stress) <= figures.MAX_MARKERS else ""
-        (self.line_,) = panel.plot(
-            numbers[order],
-            stress[order],
-            color=figures.STRONG,
-            marker=marker,
-            markersize=5,
-            linewidth=1.5,
-            label="this map",
-        )
+        style = figures.line_style(len(stress))
+        (self.line_,) = panel.plot(numbers[order], stress[order], label="this map", **style)
         self.reference_ = None if self.reference is None else self._draw_reference(panel, numbers, order)
         panel.set(xlabel=self.number_label, ylabel=self.value_label)
         figures.use_integer_ticks(panel.xaxis)
         if self.from_zero:
             panel.set_ylim(bottom=0.0)
         figures.add_note(panel, self.note)
-        self.ax_, self.figure_ = panel, panel.figure
-        return self
 
     def _draw_reference(self, panel: Axes, numbers: Floats, order: NDArray[np.intp]) -> Any:
         draws = check_array(np.atleast_2d(np.asarray(self.reference)), dtype=np.float64, input_name="reference")
-        if draws.shape[1] != len(numbers):
-            raise DataError(
-                f"reference has {draws.shape[1]} values for {len(numbers)} values of stress; pass one per value."
-            )
+        check_one_each("reference", draws.T, len(numbers), "value of stress")
         numbers, draws = numbers[order], draws[:, order]
         if len(draws) > 1:
             panel.fill_between(
@@ -151,7 +115,8 @@ class StressDisplay:
         return line
 
 
-class PointStressDisplay:
+@dataclass(eq=False, repr=False)
+class PointStressDisplay(PanelDisplay):
     """The points with the largest stress, which the map represents worst, and the mean stress of all points.
 
     Parameters
@@ -181,18 +146,11 @@ class PointStressDisplay:
     array([1, 2])
     """
 
-    def __init__(
-        self,
-        stress: ArrayLike,
-        *,
-        names: Sequence[str] | None = None,
-        n_points: int = 15,
-        value_label: str = "Stress of the point",
-    ) -> None:
-        self.stress = stress
-        self.names = names
-        self.n_points = n_points
-        self.value_label = value_label
+    stress: ArrayLike
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    n_points: int = 15
+    value_label: str = "Stress of the point"
 
     @classmethod
     def from_estimator(
@@ -213,26 +171,13 @@ class PointStressDisplay:
         -------
         PointStressDisplay
         """
-        check_is_fitted(estimator)
-        fitted = vars(estimator)
-        if "stress_per_point_" not in fitted:
-            raise TypeError(f"{type(estimator).__name__} has no stress_per_point_; pass a fitted MDS.")
+        fitted = read_fitted(estimator, "stress_per_point_", "pass a fitted MDS")
         return cls(fitted["stress_per_point_"], names=names, n_points=n_points).plot(ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None creates a new figure.
-        """
+    def _draw(self, panel: Axes) -> None:
         n_points = check_integer("n_points", self.n_points, low=1)
         stress = read_vector("stress", self.stress)
-        names = list(map(str, range(len(stress)))) if self.names is None else [str(name) for name in self.names]
-        if len(names) != len(stress):
-            raise DataError(f"There are {len(names)} names for {len(stress)} points; pass one per point.")
-        panel = figures.get_panel(ax)
+        names = read_names(self.names, len(stress), "point")
         self.rows_ = np.argsort(-stress, kind="stable")[:n_points]
         largest = stress[self.rows_]
         figures.draw_stems(panel, largest, [escape_text(names[row]) for row in self.rows_])
@@ -242,5 +187,3 @@ class PointStressDisplay:
         panel.set(xlabel=self.value_label, ylabel="Row" if self.names is None else "")
         panel.set_xlim(left=0.0)
         figures.add_legend(panel, loc="lower right")
-        self.ax_, self.figure_ = panel, panel.figure
-        return self

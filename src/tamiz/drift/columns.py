@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamiz.drift.records import ColumnDrift
+from tamiz.drift.result import ColumnDrift
+from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.multiple_testing import adjust_p_values
@@ -31,10 +32,9 @@ from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_RE
 from tamiz.table.raw_column import RawColumn
 from tamiz.table.schema import Column, Kind, Schema
 
-FDR_LEVEL = 0.05
-# Stability indices above their expected value (the convention of credit scoring), and differences of the share of missing values
-# and of new levels, from which on a significant change is stated.
-SMALL_CHANGE, LARGE_CHANGE, MIN_MISSING, MIN_NEW = 0.1, 0.25, 0.05, 0.01
+# Stability indices above their expected value (the convention of credit scoring), and differences of the share of missing values,
+# from which on a significant change is stated.
+SMALL_CHANGE, LARGE_CHANGE, MIN_MISSING = 0.1, 0.25, 0.05
 _LEVELS_NAMED = 3
 _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _NUMBER_IDS = (ROW_NUMBER_REASON, ID_NAME_REASON, WHOLE_NUMBER_REASON)
@@ -205,10 +205,6 @@ def _compare(one: SharedColumn, weight: tuple[Floats, Floats]) -> ColumnDrift:
     totals = [float(w.sum()) for w in weight]
     present = [~is_missing(values) for values in one.values]
     absent = [float(w[~here].sum()) for w, here in zip(weight, present, strict=True)]
-    empty: dict[str, Any] = {
-        "mean": None, "deviation": None, "level": None, "power": 0, "new_p_value": 1.0, "new_share": 0.0,
-        "new_levels": (), "n_new_levels": 0, "lost_levels": (), "n_lost_levels": 0,
-    }  # fmt: skip
     if one.is_number:
         distance, p = compare_numbers(one.values, weight, totals)
         counts = bin_numbers(one.values, weight)
@@ -233,8 +229,7 @@ def _compare(one: SharedColumn, weight: tuple[Floats, Floats]) -> ColumnDrift:
         adjusted=1.0,
         missing=(absent[0] / totals[0], absent[1] / totals[1]),
         missing_p_value=share_p_value((absent[0], totals[0]), (absent[1], totals[1])),
-        distribution=None,
-        **(empty | facts),
+        **facts,
     )
 
 

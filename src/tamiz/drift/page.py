@@ -8,6 +8,7 @@ from tamiz.drift.sentences import (
     OUTSIDE,
     changed_text,
     column_text,
+    difference_text,
     format_psi,
     format_score,
     measure_text,
@@ -19,38 +20,45 @@ from tamiz.report.marks import Scale, distribution_picture, dot_interval, point_
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.drift.records import ColumnDrift, ComparisonRecord
+    from tamiz.drift.result import TableComparison
 
-_FIRST_ROWS, _ALL_ROWS, _ASSOCIATIONS = 8, 100, 12
-_CHANGES = {"large": "large change", "small": "change", "none": ""}
+_ALL_ROWS, _ASSOCIATIONS = 100, 12
 _SHOWN_CODES = ("TZ101", "TZ104", "TZ211", "TZ214", "TZ216", "TZ308")
 _COLORS = ("c0", "c1")
 
 
-def render(found: ComparisonRecord) -> str:
+def render(found: TableComparison) -> str:
     """Return a comparison as one HTML page without scripts and network requests; the same result gives the same bytes.
 
     Parameters
     ----------
-    found : ComparisonRecord
+    found : TableComparison
     """
-    rows = [_column_row(one) for one in found.columns[:_ALL_ROWS]]
-    return (
-        make_environment()
-        .get_template("compared_tables.html")
-        .render(
-            found=found,
-            style=read_styles("page", "verdict", "compared_tables"),
-            headline=changed_text(found),
-            sizes=[_size_text(one) for one in (found.first, found.second)],
-            asides=_asides(found),
-            scores=_scores(found),
-            rows=rows,
-            first_rows=rows[:_FIRST_ROWS],
-            map=_map(found),
-            associations=_associations(found),
-            method=_method(found),
-        )
+    environment = make_environment()
+    filters: dict[str, Any] = {
+        "psi": format_psi, "score": format_score, "p_value": format_p_value, "described": column_text, "measure": measure_text,
+    }  # fmt: skip
+    environment.filters |= filters
+    pictures = {
+        one.name: distribution_picture(one.distribution, _COLORS)
+        for one in found.columns
+        if one.distribution is not None
+    }
+    reasons = found.not_compared | {
+        name: " in the first table, ".join(kinds) for name, kinds in found.other_kinds.items()
+    }
+    return environment.get_template("compared_tables.html").render(
+        found=found,
+        style=read_styles("page", "verdict", "compared_tables"),
+        headline=changed_text(found),
+        sizes=[_size_text(one) for one in (found.first, found.second)],
+        asides=_asides(found),
+        scores=_scores(found),
+        columns=found.columns[:_ALL_ROWS],
+        pictures=pictures,
+        map=_map(found),
+        associations=() if found.target is None else found.target.associations[:_ASSOCIATIONS],
+        reasons={"Set aside": found.set_aside, "Not compared": reasons},
     )
 
 
@@ -59,23 +67,7 @@ def _size_text(one: Any) -> str:
     return f"{count_with_noun(one.n_rows, 'row')}{weighted}, {count_with_noun(one.n_columns, 'column')}"
 
 
-def _column_row(one: ColumnDrift) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "note": "target" if one.is_target else "" if one.kind == "numeric" else one.kind,
-        "is_changed": one.change != "none",
-        "change": _CHANGES[one.change],
-        "psi": format_psi(one.psi),
-        "expected": format_psi(one.expected_psi),
-        "picture": "" if one.distribution is None else distribution_picture(one.distribution, _COLORS),
-        "text": column_text(one),
-        "missing": " → ".join(map(format_percent, one.missing)) if any(one.missing) else "",
-        "distance": format_psi(one.distance),
-        "adjusted": format_p_value(one.adjusted),
-    }
-
-
-def _asides(found: ComparisonRecord) -> list[str]:
+def _asides(found: TableComparison) -> list[str]:
     """Return what of the tables was not compared or set aside, each with its reason."""
     shown = (one for one in found.warnings if one.severity != "note" and one.code in _SHOWN_CODES)
     lines = [f"{one.label}: {join_column_names(one.columns, limit=3, width=30)}" for one in shown]
@@ -89,7 +81,7 @@ def _asides(found: ComparisonRecord) -> list[str]:
     return lines
 
 
-def _scores(found: ComparisonRecord) -> dict[str, Any] | None:
+def _scores(found: TableComparison) -> dict[str, Any] | None:
     """Return the areas and scores with their intervals, on one scale."""
     rows = []
     if found.membership is not None:
@@ -116,14 +108,12 @@ def _scores(found: ComparisonRecord) -> dict[str, Any] | None:
             f"AUC of a model that recognises the table of a row in {found.membership.n_folds}-fold cross-validation: .50 is chance."
         )
     if one is not None:
-        low, high = map(format_score, one.difference_interval)
         columns = count_with_noun(len(one.columns), "chosen column" if one.are_chosen else "column")
-        difference = f"difference {format_score(one.difference)} ({low} to {high})"
-        notes.append(f"{one.model.capitalize()} on {columns} of the first table: {difference}.")
+        notes.append(f"{one.model.capitalize()} on {columns} of the first table: {difference_text(one)}.")
     return {"rows": marks, "ends": (format_score(scale.low), format_score(scale.high)), "notes": notes}
 
 
-def _map(found: ComparisonRecord) -> dict[str, Any] | None:
+def _map(found: TableComparison) -> dict[str, Any] | None:
     new = found.new_rows
     if new is None:
         return None
@@ -139,47 +129,3 @@ def _map(found: ComparisonRecord) -> dict[str, Any] | None:
             for one in new.rows
         ],
     }
-
-
-def _associations(found: ComparisonRecord) -> list[dict[str, Any]]:
-    every = () if found.target is None else found.target.associations
-    return [
-        {
-            "name": one.column,
-            "measure": measure_text(one),
-            "values": " → ".join(map(format_score, one.values)),
-            "ranks": f"{one.ranks[0]} → {one.ranks[1]}",
-            "adjusted": format_p_value(one.adjusted),
-        }
-        for one in every[:_ASSOCIATIONS]
-    ]
-
-
-def _method(found: ComparisonRecord) -> list[tuple[str, str]]:
-    """Return terms and their definitions."""
-    reasons = {
-        **found.not_compared,
-        **{name: " in the first table, ".join(kinds) for name, kinds in found.other_kinds.items()},
-    }
-    lines = [
-        (
-            "Change",
-            "A test with an adjusted p-value of at most .05, and a population stability index (PSI) of .1 above its "
-            "expected value (large: .25), 5 points more or fewer missing values, or 1% of new levels.",
-        ),
-        (
-            "PSI",
-            "Between the deciles of the first table, or its levels; missing values are a bin. The number in "
-            "brackets is expected without change.",
-        ),
-        (
-            "Distance",
-            "Kolmogorov-Smirnov for numbers; half the sum of the absolute differences of the rates of levels.",
-        ),
-        ("Adjusted p", "The least p-value of the column, adjusted over the tests of all columns (Benjamini-Hochberg)."),
-    ]
-    if found.set_aside:
-        lines.append(("Set aside", "; ".join(f"{name}: {why}" for name, why in found.set_aside.items())))
-    if reasons:
-        lines.append(("Not compared", "; ".join(f"{name}: {why}" for name, why in reasons.items())))
-    return lines

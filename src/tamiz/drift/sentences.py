@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tamiz.drift.columns import FDR_LEVEL, MIN_NEW
 from tamiz.report.text import (
     count_with_noun,
     format_number,
@@ -22,12 +21,13 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.two_samples import share_p_value
 
 if TYPE_CHECKING:
-    from tamiz.drift.records import AssociationDrift, ColumnDrift, ComparisonRecord, Membership, TargetDrift
+    from tamiz.drift.result import AssociationDrift, ColumnDrift, Membership, TableComparison, TargetDrift
     from tamiz.table.schema import Column
 
-# Sizes from which on a significant result is stated: the area under the ROC curve of the tables, the loss of score, the shares
-# of rows outside and of repeated rows, and the difference of associations, by its measure.
-MIN_AUC, MIN_LOSS, MIN_OUTSIDE, MIN_REPEATED = 0.6, 0.02, 0.05, 0.05
+FDR_LEVEL = 0.05
+# Sizes from which on a significant result is stated: the area under the ROC curve of the tables, the loss of score, the shares of
+# new levels, of rows outside and of repeated rows, and the difference of associations, by its measure.
+MIN_AUC, MIN_LOSS, MIN_NEW, MIN_OUTSIDE, MIN_REPEATED = 0.6, 0.02, 0.01, 0.05, 0.05
 _MIN_DIFFERENCE = {"standard deviations": 0.2, "odds ratio": 0.4}
 _MIN_OTHER_DIFFERENCE = 0.1
 _NAMED, _LEVEL = 5, 0.01
@@ -35,7 +35,7 @@ OUTSIDE = ": farther from the first table than 99% of its own rows"
 _COLUMNS_SHOWN, _NAME_WIDTH = 5, 22
 
 
-def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def collect_warnings(found: TableComparison, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts on a comparison and the notes, the most severe first."""
     name = None if target is None else target.name
     every = dict.fromkeys(
@@ -44,7 +44,7 @@ def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iter
     return tuple(sorted((one for one in every if not is_muted(one)), key=lambda one: one.rank))
 
 
-def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterator[Verdict]:
+def _column_warnings(found: TableComparison, target_name: str | None) -> Iterator[Verdict]:
     by_name = {one.name: one for one in found.columns}
     if found.changed:
         listed = join_names(
@@ -76,9 +76,8 @@ def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterat
     for one in found.columns:
         if one.n_new_levels and one.new_share >= MIN_NEW and one.new_p_value <= FDR_LEVEL:
             more = one.n_new_levels - len(one.new_levels)
-            listed = ", ".join(repr(shorten(level, 30)) for level in one.new_levels) + (
-                f" and {more:,} more" if more else ""
-            )
+            listed = ", ".join(repr(shorten(level, 30)) for level in one.new_levels)
+            listed += f" and {more:,} more" if more else ""
             sentence = (
                 f"{one.name!r} has {count_with_noun(one.n_new_levels, 'level')} in {format_percent(one.new_share)} of the rows "
                 f"that the first table lacks: {listed}."
@@ -86,7 +85,7 @@ def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterat
             yield Verdict("TZ214", sentence, [one.name])
 
 
-def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator[Verdict]:
+def _target_warnings(found: TableComparison, target: Column | None) -> Iterator[Verdict]:
     if target is not None and target.name in found.other_kinds:
         sentence = f"The target {target.name!r} is {' in the first table and '.join(found.other_kinds[target.name])} in the second."
         if not target.is_number:
@@ -115,7 +114,7 @@ def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator
         yield Verdict("TZ104", sentence, [other.column for other in changed])
 
 
-def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
+def _row_warnings(found: TableComparison) -> Iterator[Verdict]:
     n, own_share = found.repeated
     rows, share = found.first.n_rows, n / found.second.n_rows
     is_significant = share_p_value((own_share * rows, rows), (n, found.second.n_rows)) <= _LEVEL
@@ -150,12 +149,12 @@ def is_changed(found: AssociationDrift) -> bool:
     return found.adjusted <= FDR_LEVEL and abs(found.difference) >= least
 
 
-def has_outside(found: ComparisonRecord) -> bool:
+def has_outside(found: TableComparison) -> bool:
     """Return whether significantly more rows of the second table are outside, and so many that it matters."""
     return found.new_rows is not None and found.new_rows.p_value <= FDR_LEVEL and found.new_rows.share >= MIN_OUTSIDE
 
 
-def changed_text(found: ComparisonRecord) -> str:
+def changed_text(found: TableComparison) -> str:
     """Return "3 of 17 columns have changed"."""
     n, total = len(found.changed), sum(one.kind != "date" for one in found.columns)
     return f"{n or 'None'} of {count_with_noun(total, 'column')} {'has' if n <= 1 else 'have'} changed"
@@ -163,22 +162,23 @@ def changed_text(found: ComparisonRecord) -> str:
 
 def membership_text(found: Membership) -> str:
     """Return the area under the ROC curve of the tables, with its interval and the first columns."""
-    low, high = (format_score(end) for end in found.interval)
-    columns = (
-        f", mostly by {join_column_names(found.columns, limit=2, width=30)}"
-        if found.columns and is_recognised(found)
-        else ""
-    )
-    return f"AUC {format_score(found.auc)} ({low} to {high}; chance .50){columns}"
+    low, high = map(format_score, found.interval)
+    text = f"AUC {format_score(found.auc)} ({low} to {high}; chance .50)"
+    if found.columns and is_recognised(found):
+        text += f", mostly by {join_column_names(found.columns, limit=2, width=30)}"
+    return text
 
 
 def score_text(found: TargetDrift) -> str:
     """Return both scores, and their difference with its interval."""
-    low, high = (format_score(end) for end in found.difference_interval)
-    return (
-        f"{scorer_label(found)} {format_score(found.scores[1])}, {format_score(found.scores[0])} in cross-validation on the first "
-        f"(difference {format_score(found.difference)}, {low} to {high})"
-    )
+    own, new = map(format_score, found.scores)
+    return f"{scorer_label(found)} {new}, {own} in cross-validation on the first ({difference_text(found)})"
+
+
+def difference_text(found: TargetDrift) -> str:
+    """Return the difference of the scores with its interval."""
+    low, high = map(format_score, found.difference_interval)
+    return f"difference {format_score(found.difference)}, {low} to {high}"
 
 
 def scorer_label(found: TargetDrift) -> str:
@@ -199,7 +199,7 @@ def measure_text(found: AssociationDrift) -> str:
     return f"{found.measure} of {shorten(found.of, 20)}" if found.of else found.measure
 
 
-def outside_text(found: ComparisonRecord, meaning: str = "") -> str:
+def outside_text(found: TableComparison, meaning: str = "") -> str:
     """Return the share of rows outside the first table, what that means, and the share that is expected."""
     new = found.new_rows
     assert new is not None
@@ -219,30 +219,25 @@ def format_score(value: float) -> str:
     return format_number(0.0) if abs(value) < 0.005 else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
-def verdict_lines(found: ComparisonRecord, seconds: float | None = None) -> list[str]:
+def verdict_lines(found: TableComparison, seconds: float | None = None) -> list[str]:
     """Return both tables, how many columns have changed, the scores, the warnings, and the columns of the largest changes.
 
     Parameters
     ----------
-    found : ComparisonRecord
+    found : TableComparison
     seconds : float, default=None
         How long the comparison took.
     """
-    sizes = [
+    title = "   ->   ".join(
         f"{shorten(one.name, 30)} {count_with_noun(one.n_rows, 'row')} x {count_with_noun(one.n_columns, 'column')}"
         for one in (found.first, found.second)
-    ]
-    title = f"{sizes[0]}   ->   {sizes[1]}" + ("" if seconds is None else f"   {seconds:.0f} s")
+    ) + ("" if seconds is None else f"   {seconds:.0f} s")
     names = f": {join_column_names(found.changed, limit=6, width=30)}" if found.changed else ""
     lines = [title, "", f"  {changed_text(found)}{names}"]
     if found.membership is not None:
         lines.append(f"  Tables recognised by a model: {membership_text(found.membership)}")
     if found.target is not None:
-        one = found.target
-        low, high = map(format_score, one.difference_interval)
-        change = f"difference {format_score(one.difference)}, {low} to {high}"
-        first, second = map(format_score, one.scores)
-        lines.append(f"  Score on new rows: {scorer_label(one)} {second}, on the first table {first} ({change})")
+        lines.append(f"  Score on new rows: {score_text(found.target)}")
     if found.new_rows is not None:
         lines.append(f"  {outside_text(found)}")
     stated = [one for one in found.warnings if one.severity != "note" and one.code != "TZ212"]
@@ -293,11 +288,8 @@ def column_text(one: ColumnDrift) -> str:
 def _has_years(one: ColumnDrift) -> bool:
     """Whether the values look like a few years, which are written without a separator of thousands."""
     levels = () if one.distribution is None else one.distribution.levels
-    return (
-        one.kind == "numeric"
-        and bool(levels)
-        and all("1800" <= level <= "2200" and len(level) == 4 for level in levels)
-    )
+    are_years = all("1800" <= level <= "2200" and len(level) == 4 for level in levels)
+    return one.kind == "numeric" and bool(levels) and are_years
 
 
 def _format_day(seconds: float) -> str:

@@ -20,16 +20,16 @@ from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, reso
 from tamiz.assessment.leaks import find_leaks
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.drift.columns import SharedColumn, compare_columns, kinds_of_second, repeated_rows, share_columns
-from tamiz.drift.records import (
+from tamiz.drift.result import (
     AssociationDrift,
     ColumnDrift,
     ComparedTable,
     Membership,
     NewRows,
     OutsideRow,
+    TableComparison,
     TargetDrift,
 )
-from tamiz.drift.result import TableComparison
 from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.evaluator import WrapperEvaluator
@@ -276,25 +276,14 @@ class _Pair:
         has_rows = min(self.sample) >= _MIN_ROWS and bool(usable)
         usable_rows = select_columns(stacked, range(len(usable)))
         found_target, left_out = self.compare_target(chosen)
-        alone = [
-            tuple(name for name in own.column_names if name not in other.column_names)
-            for own, other in (self.tables, self.tables[::-1])
-        ]
-        sizes = [
-            ComparedTable(
-                name=name,
-                n_rows=table.schema.n_rows,
-                n_effective=table.schema.n_effective,
-                n_columns=len(table.column_names),
-            )
-            for name, table in zip(names, self.tables, strict=True)
-        ]
+        columns = [table.column_names for table in self.tables]
+        first, second = map(_describe, names, self.tables)
         found = TableComparison(
-            first=sizes[0],
-            second=sizes[1],
+            first=first,
+            second=second,
             columns=tuple(compared),
-            only_first=alone[0],
-            only_second=alone[1],
+            only_first=tuple(name for name in columns[0] if name not in columns[1]),
+            only_second=tuple(name for name in columns[1] if name not in columns[0]),
             other_kinds=self.other_kinds,
             not_compared=self.not_compared,
             set_aside=set_aside,
@@ -307,7 +296,7 @@ class _Pair:
             seed=self.seed,
             tamiz=tamiz.__version__,
         )
-        if sum(self.sample) < sum(one.n_rows for one in sizes):
+        if sum(self.sample) < first.n_rows + second.n_rows:
             left_out.append(Verdict("TZ502", self.sample_sentence))
         target = self.tables[0].schema.target
         return replace(found, warnings=collect_warnings(found, target, [*notes, *left_out]))
@@ -544,21 +533,25 @@ class _Pair:
     def _map_rows(self, first: Table, second: Table, outside: NDArray[np.bool_]) -> dict[str, Any]:
         """Return points on the first two principal components of the first table, and the group of each."""
         pca = PCA(2, standardize=True)
-        if first.schema.n_coordinates < 2:
+        placed = [pca.fit(first).embedding_, pca.transform(second)] if first.schema.n_coordinates > 1 else []
+        if not placed or placed[0].shape[1] < 2:
             return {"points": (), "groups": (), "explained": (0.0, 0.0)}
-        placed = [pca.fit(first).embedding_, pca.transform(second)]
         rng = np.random.default_rng(self.seed)
         rows = [sample_rows(len(part), _MAX_POINTS, rng) for part in placed]
-        if placed[0].shape[1] < 2:
-            return {"points": (), "groups": (), "explained": (0.0, 0.0)}
         points = np.concatenate([part[own] for part, own in zip(placed, rows, strict=True)])
         groups = np.concatenate([np.zeros(len(rows[0]), dtype=int), np.where(outside[rows[1]], 3, 1)])
-        shares = [float(share) for share in pca.explained_variance_ratio_[:2]]
         return {
             "points": tuple((float(f"{x:.4g}"), float(f"{y:.4g}")) for x, y in points.tolist()),
             "groups": tuple(groups.tolist()),
-            "explained": (shares[0], shares[1]),
+            "explained": tuple(pca.explained_variance_ratio_[:2].tolist()),
         }
+
+
+def _describe(name: str, table: Table) -> ComparedTable:
+    schema = table.schema
+    return ComparedTable(
+        name=name, n_rows=schema.n_rows, n_effective=schema.n_effective, n_columns=len(table.column_names)
+    )
 
 
 def _no_frame(names: Sequence[str], rows: RowNumbers) -> Any:  # noqa: ARG001 - the signature of a frame function

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 from sklearn.base import clone
 
+from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.tree_importance import TreeImportance
@@ -18,6 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
@@ -226,6 +228,30 @@ class BorutaSelector(Selector):
         notes = _describe_tentative(schema, decisions.sign, self.n_iter_)
         warn_user([*schema.fit_notes, *ended, *notes])
         return self
+
+    def describe(self) -> list[str]:
+        """Return sentences on the fitted selector: how many columns have which status, and what the tests bound."""
+        found: dict[str, list[str]] = {status: [] for status in _STATUSES}
+        for record in self._column_records(status=self.status_):
+            found[record["status"]].append(record["column"])
+        tentative = f" ({list_names(found['tentative'])})" if found["tentative"] else ""
+        return [
+            f"Boruta with {method_label(criteria, self.relevance_)['label']}: {len(found['confirmed']):,} confirmed, "
+            f"{len(found['tentative']):,} tentative{tentative}, {len(found['rejected']):,} rejected, after {self.n_iter_:,} "
+            f"iteration{'s' * (self.n_iter_ != 1)}.",
+            f"Each column was tested at level {self.alpha:g} ({self.correction.replace('_', ' ').capitalize()}) against permuted "
+            "copies in this table, which bounds neither the number nor the share of false columns in it.",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of the fitted selector for JSON: its parameters, and the status and the hits of every column."""
+        return {
+            "relevance": method_label(criteria, self.relevance_)["label"],
+            "alpha": self.alpha,
+            "correction": self.correction,
+            "n_iterations": self.n_iter_,
+            "all_columns": self._column_records(status=self.status_, hits=self.hits_),
+        }
 
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
         """Return the largest cost of `fit`, from the time of the first iteration, in which no column is rejected yet.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_scores import score_rows
 from tamiz.error_control.assumption_checks import AssumptionCheck, check_assumptions
@@ -27,6 +28,7 @@ from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
@@ -258,6 +260,35 @@ class KnockoffSelector(Selector):
         )
         return self
 
+    def describe(self) -> list[str]:
+        """Return sentences on the fitted selector: the bound with its assumptions, and the checks of these that failed."""
+        failed = [check.name for check in self.checks_ if check.passed is False]
+        return [
+            f"Knockoffs with {method_label(criteria, self.importance_)['label']}: the expected share of false columns among the "
+            f"selected ones is at most {self.fdr:g}, if rows are independent and the columns have a Gaussian copula.",
+            f"Failed checks: {', '.join(failed)}." if failed else "No check of these assumptions failed.",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of the fitted selector for JSON; the threshold and the statistics are those of the first draw."""
+        checks = [
+            {
+                "name": one.name,
+                "passed": one.passed,
+                "value": _finite(one.value),
+                "limit": one.limit,
+                "found": one.sentence,
+            }
+            for one in self.checks_
+        ]
+        return {
+            "relevance": method_label(criteria, self.importance_)["label"],
+            "fdr": self.fdr,
+            "threshold": _finite(self.threshold_[0]),
+            "checks": checks,
+            "all_columns": self._column_records(statistic=self.statistics_[0], s=self.s_),
+        }
+
     def _check_parameters(self) -> None:
         if not 0 < check_real("fdr", self.fdr) < 1:
             raise ValueError(f"fdr must be above 0 and below 1, got {self.fdr}.")
@@ -317,6 +348,11 @@ class KnockoffSelector(Selector):
         rule = f" A {selection} at this bound has at least {least_size:,} columns; {len(columns):,} have knockoffs."
         sentence = f"No column is selected at fdr={self.fdr:g}: {reached}.{rule if self.offset else ''}"
         return [Verdict("TZ305", sentence)]
+
+
+def _finite(value: float) -> float | None:
+    """Return a number that JSON can contain, None for infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)

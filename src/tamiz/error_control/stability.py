@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, get_tags
 
+from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
 from tamiz.error_control.false_selection_bounds import (
     ASSUMPTIONS,
@@ -21,13 +22,14 @@ from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
-from tamiz.storage.invariants import BoolArray, FloatArray, Integer, Invariants, Number, OneOf
+from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.subsets.candidates import Masks
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
@@ -97,6 +99,8 @@ class StabilitySelector(Selector):
         The bound on E(V). It is p where there is no better one.
     n_pairs_ : int
         Number of pairs of halves, fewer than `n_pairs` after `max_seconds`.
+    relevance_ : Relevance or None
+        The relevance as it was used, None where a selector selects the columns of a half.
     schema_ : Schema
         Names and kinds of the columns as they were used.
 
@@ -152,6 +156,7 @@ class StabilitySelector(Selector):
 
     invariants: ClassVar[Invariants] = {
         "assumption": OneOf(*ASSUMPTIONS),
+        "relevance_": Nullable(InstanceOf(Relevance)),
         "support_": BoolArray("p"),
         "selection_frequencies_": FloatArray("p", low=0.0, high=1.0),
         "threshold_": Number(0.0, 1.0),
@@ -236,7 +241,8 @@ class StabilitySelector(Selector):
         with parallel.thread_session(self.n_jobs):
             table = self._open_table(X, y, None, groups)
             _check_unweighted(table)
-            halves, n_columns = self._make_halves(table, 2 * n_pairs)
+            self.relevance_ = self._choose_relevance(table.schema)
+            halves, n_columns = self._make_halves(table, self.relevance_, 2 * n_pairs)
             n_features = self._choose_n_features(n_columns, table.schema)
             # Halves are drawn ahead of the selections, by as many as there are threads, so they have a generator of their own.
             pairs = draw_half_pairs(table, n_pairs, make_rng(int(rng.integers(2**63))))
@@ -261,6 +267,40 @@ class StabilitySelector(Selector):
         warn_user([*schema.fit_notes, *ended, *self._describe_weak_bound(n_columns), *of_copies])
         return self
 
+    def describe(self) -> list[str]:
+        """Return sentences on the fitted selector: what the halves selected, and the bound with its assumption."""
+        n_selected, n_used, q = int(self.support_.sum()), len(self.schema_.used), self.n_features_per_half_
+        # The mean over halves that select different numbers need not be whole.
+        of_a_half = "1 column" if q == 1 else f"{q:g} columns"
+        columns = "1 column" if n_used == 1 else f"{n_used:,} columns"
+        shape = self.assumption.replace("_", "-")
+        assumed = (
+            "" if shape == "none" else f", if the selection frequencies of false columns have {shape} distributions"
+        )
+        return [
+            f"Stability selection with {self._label}, {of_a_half} from each of {2 * self.n_pairs_:,} halves of the rows: "
+            f"{n_selected:,} of {columns} {'was' if n_selected == 1 else 'were'} selected from at least "
+            f"{100 * self.threshold_:.3g} % of the halves.",
+            f"The expected number of false selections is at most {self.expected_false_selections_:.3g}{assumed}; a false column "
+            "is one that a half selects no more often than a random column.",
+        ]
+
+    @property
+    def _label(self) -> str:
+        return method_label(criteria, self.relevance_ or self.selector)["label"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of the fitted selector for JSON: the bound, and the selection frequency of every column."""
+        return {
+            "relevance": self._label,
+            "n_pairs": self.n_pairs_,
+            "n_features_per_half": self.n_features_per_half_,
+            "threshold": self.threshold_,
+            "assumption": self.assumption,
+            "expected_false_selections": self.expected_false_selections_,
+            "all_columns": self._column_records(frequency=self.selection_frequencies_),
+        }
+
     def plan(self, X: Any, y: Any = None, *, groups: Any = None) -> RepetitionPlan:
         """Return the largest cost of `fit`, from the time of one pair of halves.
 
@@ -282,7 +322,7 @@ class StabilitySelector(Selector):
         with parallel.thread_session(self.n_jobs):
             table = self._open_table(X, y, None, groups)
             _check_unweighted(table)
-            halves, n_columns = self._make_halves(table, 2 * n_pairs)
+            halves, n_columns = self._make_halves(table, self._choose_relevance(table.schema), 2 * n_pairs)
             n_features = self._choose_n_features(n_columns, table.schema)
 
             def select_from_pair() -> None:
@@ -303,11 +343,14 @@ class StabilitySelector(Selector):
                 "n_features, threshold and max_false cannot all be set: any two of them determine the third. Leave one as None."
             )
 
-    def _make_halves(self, table: Table, n_halves: int) -> tuple[HalfSelection, int]:
+    def _choose_relevance(self, schema: Schema) -> Relevance | None:
+        """Return the relevance that ranks the columns of a half, None for a selector."""
+        return choose_relevance(self.selector, schema) if self._ranks else None
+
+    def _make_halves(self, table: Table, relevance: Relevance | None, n_halves: int) -> tuple[HalfSelection, int]:
         """Return what selects columns from halves, and the number of columns that it selects from."""
-        if not self._ranks:
+        if relevance is None:
             return SelectorHalves(self._checked_selector(), table), len(table.schema.used)
-        relevance = choose_relevance(self.selector, table.schema)
         relevance.check(table.schema)
         halves = RelevanceHalves(relevance, table, n_halves)
         if not halves.n_candidates:

@@ -24,6 +24,28 @@ class SampleEstimate:
     error: float
 
 
+@dataclass(frozen=True)
+class QualityMeasure:
+    """One quality measure of a map.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+    error : float
+        Standard error; 0 where the value is exact.
+    larger_is_better : bool
+    meaning : str
+        One-line definition.
+    """
+
+    name: str
+    value: float
+    error: float
+    larger_is_better: bool
+    meaning: str
+
+
 def mean_estimate(values: Floats, n: int) -> SampleEstimate:
     """Estimate the mean over n rows from the values of rows drawn without replacement."""
     m = len(values)

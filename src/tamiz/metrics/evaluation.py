@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tamiz.metrics.agreement import RankAgreement, agreement_from_scan, area_rank_weights, row_areas
 from tamiz.metrics.distance_blocks import RowIndices
 from tamiz.metrics.embedding_pair import check_neighbors_below_half, read_embedding_pair
-from tamiz.metrics.estimates import SampleEstimate, mean_estimate
+from tamiz.metrics.estimates import QualityMeasure, SampleEstimate, mean_estimate
 from tamiz.metrics.neighborhoods import Neighborhoods, majority_vote_hits, read_labels
 from tamiz.metrics.shepard_diagram import PairSample, rank_correlation_estimate
 from tamiz.metrics.stress import DistanceFit, fit_from_scan, initial_scales
@@ -19,28 +19,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.result_tables import html_table
 from tamiz.statistics.base import Floats
-
-
-@dataclass(frozen=True)
-class QualityMeasure:
-    """One quality measure of a map.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    error : float
-        Standard error; 0 where the value is exact.
-    larger_is_better : bool
-    meaning : str
-        One-line definition.
-    """
-
-    name: str
-    value: float
-    error: float
-    larger_is_better: bool
-    meaning: str
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def most_trusted_map(result: StudyRecord) -> int | None:
     if not shown or result.quality is None:
         return next(iter(shown), None)
     measures = [result.quality.values(name) for name in ("trustworthiness", "rank_correlation")]
-    sums = {k: sum(-1.0 if (value := values[k]) is None else value for values in measures if values) for k in shown}
+    sums = {k: sum(-1.0 if (value := values[k]) is None else value for values in measures) for k in shown}
     return max(shown, key=lambda k: (round(sums[k], DECIMALS), -k))
 
 
@@ -36,8 +36,7 @@ def trust_text(quality: QualityRecord | None, k: int) -> str:
     """Return in a sentence whether neighbours and distances on map number k may be trusted, "" if it was not evaluated."""
     parts = []
     for what, label in (("Neighbours", "trustworthiness"), ("distances", "rank correlation")):
-        values = () if quality is None else quality.values(label.replace(" ", "_"))
-        value = values[k] if values else None
+        value = None if quality is None else quality.values(label.replace(" ", "_"))[k]
         if value is not None:
             word = "yes" if value >= _TRUSTED else "mostly" if value >= _MOSTLY_TRUSTED else "no"
             parts.append(f"{what} {word} ({label} {value:.2f})")
@@ -46,9 +45,10 @@ def trust_text(quality: QualityRecord | None, k: int) -> str:
 
 def chance_rows_text(quality: QualityRecord | None, k: int) -> str:
     """Return how many rows map number k places no better than by chance, "" if none or unknown."""
-    n = quality.n_chance_rows[k] if quality is not None and quality.n_chance_rows else None
-    if not n or quality is None:
+    one = None if quality is None else quality.maps[k]
+    if quality is None or one is None or not one.n_chance_rows:
         return ""
+    n = one.n_chance_rows
     return (
         f"{n:,} of {count_with_noun(quality.n_rows, 'row')} {'has' if n == 1 else 'have'} neighbours on the map that are no "
         f"better than by chance (trustworthiness at most {quality.chance_trust:.2f})."

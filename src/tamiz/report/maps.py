@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from tamiz.reduction.description import ClusterRule, Loadings, MapSpectrum, RuleCondition
-    from tamiz.report.records.columns import ColumnSummary
     from tamiz.report.records.maps import (
         AxisCorrelationsRecord,
         ColorColumn,
@@ -52,35 +51,15 @@ def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
     best = most_trusted_map(result) or 0
     first = next(iter(result.colors), None)
     years = {column.name for column in result.table.columns if column.has_years}
-    maps = [
-        _map_context(reduced, index, result.table.columns, first, result.map_columns)
-        | {
-            "chart": _map_chart(reduced, index, first),
-            "trust": trust_text(result.quality, index),
-            "chance_rows": chance_rows_text(result.quality, index),
-            "open": index == best,
-        }
-        for index, reduced in enumerate(result.maps)
-    ]
+    maps = [_map_context(result, index, first) | {"open": index == best} for index in range(len(result.maps))]
+    shown = [one["drawn"] for one in maps]
+    colors = [_coloring(column, index) | {"years": column.name in years} for index, column in enumerate(result.colors)]
     return {
-        "points": " ".join(
-            filter(None, [_points_text(len(drawn[0].rows), result.table.n_rows_used), _columns_text(result)])
-        )
-        if any(one["drawn"] for one in maps)
-        else None,
+        "points": _points_text(result, len(drawn[0].rows)) if any(shown) else None,
         "maps": maps,
         "legend": _legend(first),
         "has_arrows": any(one["arrows"] for one in maps),
-        "about": {
-            "maps": [one["drawn"] for one in maps],
-            "colors": [
-                *(
-                    _coloring(column, index) | {"years": column.name in years}
-                    for index, column in enumerate(result.colors)
-                ),
-                *_row_colorings(result.quality, len(drawn)),
-            ],
-        },
+        "about": {"maps": shown, "colors": [*colors, *(_row_colorings(result.quality) if drawn else ())]},
     }
 
 
@@ -112,14 +91,16 @@ def _map_chart(reduced: MapRecord, index: int, color: ColorColumn | None) -> Cha
     return Chart(f"{_key(index)}-points", display.plot, f"The rows as points by {reduced.label}.", 480, 320)
 
 
-def _map_context(
-    fitted_map: MapRecord,
-    index: int,
-    columns: Sequence[ColumnSummary],
-    color: ColorColumn | None,
-    map_columns: Sequence[str] | None,
-) -> dict[str, Any]:
-    head = {"key": _key(index), "label": fitted_map.label, "notes": fitted_map.notes}
+def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> dict[str, Any]:
+    fitted_map = result.maps[index]
+    head = {
+        "key": _key(index),
+        "label": fitted_map.label,
+        "notes": fitted_map.notes,
+        "chart": _map_chart(fitted_map, index, color),
+        "trust": trust_text(result.quality, index),
+        "chance_rows": chance_rows_text(result.quality, index),
+    }
     if single_point := _single_point_note(fitted_map):
         nothing = dict.fromkeys(("near", "arrows", "drawn", "picture", "spectrum", "axes", "clusters", "left_out"))
         return {**head, **nothing, "lead": single_point, "galleries": ()}
@@ -143,11 +124,7 @@ def _map_context(
         **head,
         "lead": any_axes or explained or fitted_map.proximity_note,
         "near": " ".join(filter(None, [near, "Both axes have the same scale." if one_scale else ""])),
-        "arrows": _arrows_text(
-            len(over),
-            fitted_map.loadings,
-            not {column.name for column in columns}.issuperset(fitted_map.loadings.columns),
-        ),
+        "arrows": _arrows_text(len(over), fitted_map.loadings, {column.name for column in result.table.columns}),
         "drawn": None
         if points is None
         else {
@@ -161,7 +138,7 @@ def _map_context(
         "picture": None if points is None else marks.map_picture(points, color, one_scale=one_scale),
         "spectrum": _spectrum(spectrum, f"{_key(index)}-spectrum"),
         "axes": None if any_axes else collect_axes(fitted_map),
-        "clusters": None if any_axes else collect_clusters(fitted_map.clusters, map_columns),
+        "clusters": None if any_axes else collect_clusters(fitted_map.clusters, result.map_columns),
         "galleries": fitted_map.galleries,
         "left_out": points is None,
     }
@@ -210,34 +187,32 @@ def _arrows(loadings: Loadings, points: Sequence[Sequence[float]] | None, one_sc
     ]
 
 
-def _arrows_text(n_arrows: int, loadings: Loadings, names_levels: bool) -> str:
+def _arrows_text(n_arrows: int, loadings: Loadings, columns: set[str]) -> str:
     if not n_arrows:
         return ""
     n = len(loadings.columns)
+    what, larger = "column", "larger values"
+    if not columns.issuperset(loadings.columns):
+        what, larger = "numeric column or a level of a category", "larger values, or have that level more often"
     which = f" Of {n:,} arrows, the {n_arrows} with the largest loadings are shown." if n_arrows < n else ""
-    if names_levels:
-        return (
-            "Each arrow is a numeric column or a level of a category: rows further along it have larger values, or have that level "
-            f"more often.{which}"
-        )
-    return f"Each arrow is a column: rows further along it have larger values.{which}"
+    return f"Each arrow is a {what}: rows further along it have {larger}.{which}"
 
 
-def _columns_text(result: StudyRecord) -> str:
-    """Return which columns the maps use, "" if these are all."""
-    if result.map_columns is None:
-        return ""
-    n, all_numeric = len(result.map_columns), {c.name for c in result.table.columns if c.kind in ("numeric", "date")}
-    what = "numeric column" if all_numeric.issuperset(result.map_columns) else "column"
-    return f"The maps use {count_with_noun(n, what)}; the others are colours (--map-columns all uses them)."
-
-
-def _points_text(n_points: int, n_rows: int) -> str:
+def _points_text(result: StudyRecord, n_points: int) -> str:
+    """Return which rows the maps show, and which columns they use unless these are all."""
+    n_rows = result.table.n_rows_used
+    text = f"A map shows each of the {count_with_noun(n_rows, 'row')} as a point in two dimensions."
     if n_points < n_rows:
-        return (
+        text = (
             f"A map shows rows of the table as points in two dimensions: {n_points:,} of the {n_rows:,} rows are shown."
         )
-    return f"A map shows each of the {count_with_noun(n_rows, 'row')} as a point in two dimensions."
+    if result.map_columns is None:
+        return text
+    numeric = {column.name for column in result.table.columns if column.kind in ("numeric", "date")}
+    used = count_with_noun(
+        len(result.map_columns), "numeric column" if numeric.issuperset(result.map_columns) else "column"
+    )
+    return f"{text} The maps use {used}; the others are colours (--map-columns all uses them)."
 
 
 def _distance_note(fitted_map: MapRecord) -> str:
@@ -313,26 +288,25 @@ def _residuals_text(residuals: Sequence[float]) -> str:
     return f"The residuals of the eigenvalues are below {bound.removeprefix('1 × ')}."
 
 
-def _row_colorings(quality: QualityRecord | None, n_maps: int) -> list[dict[str, Any]]:
+def _row_colorings(quality: QualityRecord | None) -> list[dict[str, Any]]:
     """Return the colourings by the trust and by the stress of each row, each on one scale for all maps."""
-    if quality is None or n_maps == 0:
+    if quality is None:
         return []
     found = []
-    for source, per_map, option, title in (
-        ("trust", quality.trust_per_point, "trust of each row (trustworthiness)", "trust of the row"),
-        ("stress", quality.stress_per_point, "error of each row (stress)", "stress of the row"),
-    ):
-        known = [value for values in per_map for value in values or [] if value is not None]
+    for source, option in (("trust", "trust of each row (trustworthiness)"), ("stress", "error of each row (stress)")):
+        per_map = [getattr(one, source) for one in quality.maps if one is not None]
+        known = [value for values in per_map for value in values if value is not None]
         if known:
-            labels = {"option": option, "title": title, "missing_label": "not evaluated", "source": source}
-            ends = [min(known), 1.0] if source == "trust" else [0, _percentile_98(known)]
+            labels = {
+                "option": option,
+                "title": f"{source} of the row",
+                "missing_label": "not evaluated",
+                "source": source,
+            }
+            # On a scale up to the maximum, one outlier would make all others look equal.
+            ends = [min(known), 1.0] if source == "trust" else [0, sorted(known)[int(0.98 * (len(known) - 1))]]
             found.append({**labels, "kind": "numeric", "column": None, "range": ends})
     return found
-
-
-def _percentile_98(values: list[float]) -> float:
-    """Return the 98th percentile: on a scale up to the maximum, one outlier would make all others look equal."""
-    return sorted(values)[int(0.98 * (len(values) - 1))]
 
 
 def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
@@ -378,11 +352,16 @@ def collect_axes(fitted_map: MapRecord) -> dict[str, Any] | None:
     explanation = fitted_map.explanation
     if not explanation.columns:
         return None
-    n, of = explanation.n_rows, explanation.n_mapped
     return {
         "sides": [_axis(explanation, axis, name) for axis, name in enumerate(fitted_map.axes[:2])],
-        "sample": f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else None,
+        "sample": _sample_text(explanation),
     }
+
+
+def _sample_text(part: AxisCorrelationsRecord | MapClustersRecord) -> str:
+    """Return on how many rows a part was computed, "" if on all."""
+    n, of = part.n_rows, part.n_mapped
+    return f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else ""
 
 
 def _axis(explanation: AxisCorrelationsRecord, axis: int, name: str) -> dict[str, Any]:
@@ -428,36 +407,34 @@ def collect_clusters(
     """Return a line for each cluster, and notes on rows and on the columns of the map (None is all); None without columns."""
     if clusters is None:
         return None
-    rules, n, of = clusters.rules, clusters.n_rows, clusters.n_mapped
+    rules, n_outside = clusters.rules, clusters.n_outside
     shown = rules[:_CLUSTERS_SHOWN]
-    notes = [
-        f"The other {count_with_noun(len(rules) - len(shown), 'cluster')} are smaller."
-        if len(rules) > len(shown)
-        else "",
-        f"{count_with_noun(clusters.n_outside, 'row')} {'belongs' if clusters.n_outside == 1 else 'belong'} to no cluster."
-        if rules and clusters.n_outside
-        else "",
-        f"Computed on {format_count(n)} of the {format_count(of)} rows, drawn at random." if n < of else "",
-        f"Of {format_count(clusters.n_columns)} columns, the {clusters.n_considered} with the largest correlations with an axis "
-        "were considered."
-        if rules and clusters.n_considered < clusters.n_columns
-        else "",
-        "Rows with imputed values may be alike only because these are equal; Gower's dissimilarity (--dissimilarity gower) "
-        "compares two rows in the columns in which both have a value."
-        if any(_imputed(condition, columns) for one in shown for condition in one.conditions)
-        else "",
-    ]
+    notes = []
+    if len(rules) > len(shown):
+        notes.append(f"The other {count_with_noun(len(rules) - len(shown), 'cluster')} are smaller.")
+    if rules and n_outside:
+        notes.append(f"{count_with_noun(n_outside, 'row')} {'belongs' if n_outside == 1 else 'belong'} to no cluster.")
+    notes.append(_sample_text(clusters))
+    if rules and clusters.n_considered < clusters.n_columns:
+        of = f"Of {format_count(clusters.n_columns)} columns"
+        notes.append(f"{of}, the {clusters.n_considered} with the largest correlations with an axis were considered.")
+    if any(_imputed(condition, columns) for one in shown for condition in one.conditions):
+        notes.append(
+            "Rows with imputed values may be alike only because these are equal; Gower's dissimilarity (--dissimilarity gower) "
+            "compares two rows in the columns in which both have a value."
+        )
     return {
         "rules": [
-            {
-                "name": f"Cluster {k}",
-                "is_clear": one.n_rows >= _MIN_SHARE * n and (one.coverage or 0.0) >= _MIN_COVERAGE,
-                **_describe_rule(one, columns),
-            }
+            _describe_rule(one, columns) | {"name": f"Cluster {k}", "is_clear": _is_clear(one, clusters.n_rows)}
             for k, one in enumerate(shown, start=1)
         ],
         "note": " ".join(filter(None, notes)),
     }
+
+
+def _is_clear(rule: ClusterRule, n_rows: int) -> bool:
+    """Whether the rule of a cluster stands beside the map."""
+    return rule.n_rows >= _MIN_SHARE * n_rows and (rule.coverage or 0.0) >= _MIN_COVERAGE
 
 
 def cluster_centers(fitted_map: MapRecord) -> list[tuple[float, ...]]:

@@ -45,8 +45,8 @@ def pack_rows(data: dict[str, Any]) -> bytes:
         one["rows"] = packed.add([one["rows"][0], *np.diff(one["rows"]).tolist()]) | {"steps": True}
     for color in data["colors"]:
         color["values"] = packed.add(color["values"])
-    for name in ("trust_per_point", "stress_per_point") if data["quality"] else ():
-        data["quality"][name] = [values and packed.add(values) for values in data["quality"][name]]
+    for one in filter(None, data["quality"]["maps"] if data["quality"] else ()):
+        one |= {name: packed.add(one[name]) for name in ("trust", "stress")}
     return bytes(packed.found)
 
 

@@ -15,9 +15,9 @@ from tamiz.report.map_trust import DECIMALS
 from tamiz.report.text import count_with_noun, format_count, join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from tamiz.report.records.maps import MapMeasure, QualityRecord, ShepardPairsRecord
+    from tamiz.report.records.maps import QualityRecord
     from tamiz.report.records.study import StudyRecord
 
 
@@ -66,61 +66,61 @@ def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
     if quality is None:
         return None
     names = [reduced.label for reduced in result.maps]
-    measures = {measure.name: measure for measure in quality.measures}
     weights = [one.weight for one in table.classes]
     guess = f"; always predicting the largest class gives {max(weights) / sum(weights):.{DECIMALS}f}" if weights else ""
     target = "" if table.target is None else shorten(table.target, 40)
+    facts = {"k": format_count(quality.n_neighbors), "target": target, "guess": guess}
     rows = count_with_noun(quality.n_rows, "row")
     which = f"all {rows}" if quality.n_rows == table.n_rows_used else f"a sample of {rows}"
     return {
-        "lead": _lead(measures, names),
+        "lead": _lead(quality, names),
         "compared": f"Evaluated on {which}. Distances in the table: {quality.metric.label}.",
         "names": names,
         "several": len(names) > 1,
         "rows": [
-            _row(measures[name], label, meaning.format(k=format_count(quality.n_neighbors), target=target, guess=guess))
+            _row(quality, name, label, meaning.format(**facts))
             for name, (label, meaning) in _MEASURE_TEXTS.items()
-            if name in measures
+            if any(value is not None for value in quality.values(name))
         ],
         "shapes": _shapes(quality.shape_distances, names),
         "curves": _curves(quality, names),
-        "pairs": _shepard_charts(quality.pairs, names),
-        "all_pairs": quality.pairs is not None and quality.pairs.all_pairs,
+        "pairs": _shepard_charts(quality, names),
+        "all_pairs": quality.all_pairs,
     }
 
 
-def _shown_values(measure: MapMeasure) -> list[float | None]:
-    """Return the values rounded as shown, so that values that look equal are ties."""
-    return [None if value is None else round(value, DECIMALS) for value in measure.values]
+def _shown_values(quality: QualityRecord, name: str) -> list[float | None]:
+    """Return the values of a measure rounded as shown, so that values that look equal are ties."""
+    return [None if value is None else round(value, DECIMALS) for value in quality.values(name)]
 
 
-def _best_maps(measure: MapMeasure) -> list[int]:
+def _best_maps(quality: QualityRecord, name: str) -> list[int]:
     """Return the best maps by a measure, none if all are equal."""
-    values = _shown_values(measure)
+    values = _shown_values(quality, name)
     known = [value for value in values if value is not None]
     if len(set(known)) < 2:
         return []
-    best = max(known) if measure.larger_is_better else min(known)
+    best = min(known) if name == _DISTANCE_MEASURE else max(known)
     return [k for k, value in enumerate(values) if value == best]
 
 
-def _row(measure: MapMeasure, label: str, meaning: str) -> dict[str, Any]:
-    best = _best_maps(measure)
+def _row(quality: QualityRecord, name: str, label: str, meaning: str) -> dict[str, Any]:
+    best = _best_maps(quality, name)
     cells = [
         {"text": "–" if value is None else f"{value:.{DECIMALS}f}".replace("-", "−"), "best": k in best}
-        for k, value in enumerate(_shown_values(measure))
+        for k, value in enumerate(_shown_values(quality, name))
     ]
-    better = "larger is better" if measure.larger_is_better else "smaller is better"
+    better = "smaller is better" if name == _DISTANCE_MEASURE else "larger is better"
     return {"label": label, "better": better, "cells": cells, "meaning": meaning}
 
 
-def _lead(measures: Mapping[str, MapMeasure], names: Sequence[str]) -> str:
+def _lead(quality: QualityRecord, names: Sequence[str]) -> str:
     """Return which map preserves distances best, and which map preserves neighbours best by most measures."""
     if len(names) == 1:
-        stress, kept = (_shown_values(measures[name])[0] for name in (_DISTANCE_MEASURE, _NEIGHBOUR_MEASURE))
+        stress, kept = (_shown_values(quality, name)[0] for name in (_DISTANCE_MEASURE, _NEIGHBOUR_MEASURE))
         return f"{shorten(names[0], _NAME_WIDTH)} has a stress of {stress} and an area under R_NX of {kept}."
-    distances, order = (_best_maps(measures[name]) for name in (_DISTANCE_MEASURE, _ORDER_MEASURE))
-    neighbors, agreeing, n = _most_wins([_best_maps(measures[name]) for name in _NEIGHBOUR_MEASURES])
+    distances, order = (_best_maps(quality, name) for name in (_DISTANCE_MEASURE, _ORDER_MEASURE))
+    neighbors, agreeing, n = _most_wins([_best_maps(quality, name) for name in _NEIGHBOUR_MEASURES])
     parts = []
     if distances:
         parts.append((distances, "the distances best"))
@@ -175,46 +175,36 @@ def _shapes(distances: Sequence[Sequence[float | None]], names: Sequence[str]) -
 
 def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | None:
     """Return the curves R_NX, with a title that names the best map for small and for large neighbourhoods."""
-    curves = quality.agreement
-    sizes = curves.n_neighbors
+    sizes = quality.sizes
     if len(sizes) < 3:
         return None
+    curves = {name: one.r_nx for name, one in zip(names, quality.maps, strict=True) if one is not None}
     near = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality.n_neighbors))
     wide = min(range(len(sizes)), key=lambda at: abs(sizes[at] - quality.n_rows / 4))
     title = "Preserved neighbours by neighbourhood size"
     if len(names) > 1 and near < wide:
-        first, second = (_best_map_at(curves.r_nx, names, at) for at in (near, wide))
+        first, second = (shorten(max(curves, key=lambda name: curves[name][at]), _NAME_WIDTH) for at in (near, wide))
         few, many = format_count(sizes[near]), f"{format_count(sizes[wide])} nearest rows (about a quarter of the rows)"
         title = f"{first} preserves the most of the {few} nearest rows"
         title += f" and of the {many}" if first == second else f"; {second} preserves the most of the {many}"
-    areas, k = quality.values(_NEIGHBOUR_MEASURE), np.array(sizes)
-    found = {
-        name: RankAgreement(k, none := np.full(len(k), np.nan), none, np.array(values), area or 0.0)
-        for name, values, area in zip(names, curves.r_nx, areas, strict=True)
-        if values
-    }
+    areas, k = dict(zip(names, quality.values(_NEIGHBOUR_MEASURE), strict=True)), np.array(sizes)
+    none = np.full(len(k), np.nan)
+    found = {name: RankAgreement(k, none, none, np.array(r_nx), areas[name] or 0.0) for name, r_nx in curves.items()}
     described = "The neighbours that each map preserves beyond chance, by the size of the neighbourhood."
     return {"title": title, "chart": Chart("agreement", QualityDisplay(found).plot, described, height=280)}
 
 
-def _best_map_at(curves: Sequence[Sequence[float]], names: Sequence[str], index: int) -> str:
-    known = [k for k, values in enumerate(curves) if values]
-    return shorten(names[max(known, key=lambda k: curves[k][index])], _NAME_WIDTH)
-
-
-def _shepard_charts(pairs: ShepardPairsRecord | None, names: Sequence[str]) -> list[dict[str, Any]]:
+def _shepard_charts(quality: QualityRecord, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the Shepard diagram of every map."""
-    if pairs is None:
-        return []
     return [
         {
             "label": name,
             "chart": Chart(
                 f"pairs-{k + 1}",
-                ShepardDisplay(pairs.in_table, on_map, scale=1.0).plot,
+                ShepardDisplay(quality.pairs, one.pairs, scale=1.0).plot,
                 f"Pairs of rows by their distances in the table and on the map of {name}.",
             ),
         }
-        for k, (name, on_map) in enumerate(zip(names, pairs.on_map, strict=True))
-        if on_map
+        for k, (name, one) in enumerate(zip(names, quality.maps, strict=True))
+        if one is not None and one.pairs
     ]

@@ -17,7 +17,7 @@ from tamiz.report.text import count_with_noun, edges_text, format_number, join_c
 from tamiz.runtime.codec import FormatError, from_json, to_json
 from tamiz.runtime.result_tables import frame_page, make_frame
 from tamiz.runtime.user_warnings import quote_name
-from tamiz.storage.atomic_write import write_text_atomically
+from tamiz.storage.written_result import WrittenResult
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tamiz.selection.subset_record import SubsetRecord
 
 
-class Result:
+class Result(WrittenResult):
     """Result of a study.
 
     Parameters
@@ -106,36 +106,6 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the names and numbers as JSON types: dictionaries, lists, text and numbers."""
         return to_json(self.record)
-
-    def to_json(self, path: str | os.PathLike[str]) -> Path:
-        """Write the names and numbers as JSON, atomically.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its folder must exist.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        return write_text_atomically(path, json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False) + "\n")
-
-    def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one HTML file, atomically.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; its folder must exist.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        return write_text_atomically(path, self.page())
 
     def page(self) -> str:
         """Return the report as HTML.

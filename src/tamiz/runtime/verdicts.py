@@ -23,7 +23,7 @@ class Code(NamedTuple):
 # 1 the target, 2 the table, 3 selections, 4 maps and graphs, 5 computations.
 CODES = {
     "TZ101": Code("possible leak", "problem"),
-    "TZ102": Code("perfect score", "problem"),
+    "TZ102": Code("perfect score", "to check"),
     "TZ103": Code("kind of the target", "to check"),
     "TZ104": Code("changed association", "to check"),
     "TZ201": Code("rows of one unit", "to check"),
@@ -42,6 +42,7 @@ CODES = {
     "TZ214": Code("new levels", "to check"),
     "TZ215": Code("rows outside", "to check"),
     "TZ216": Code("repeated rows", "to check"),
+    "TZ217": Code("heavy tails", "to check"),
     "TZ301": Code("redundant columns", "note"),
     "TZ302": Code("may be chance", "problem"),
     "TZ303": Code("loss by selection", "to check"),

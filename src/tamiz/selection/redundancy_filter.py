@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 from sklearn.base import clone
 
+from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_pairs import (
     MIN_COMMON_ROWS,
@@ -24,7 +25,8 @@ from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, one_s
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
+from tamiz.runtime.registry import method_label
+from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
@@ -44,8 +46,14 @@ from tamiz.table.views import positive_weight_rows, select_columns, weight_array
 _MAX_CHANCE = 0.01
 _BYTES_PER_PAIR = 48.0
 _PLAN_ADVICE = "Fewer columns (a RankSelector before it, or kinds) take less time."
-_ASSOCIATIONS = {"pearson": "a correlation", "linear": "an R2", "symmetric_uncertainty": "a symmetric uncertainty"}
-_MEASURES = ("kinds", *_ASSOCIATIONS)
+# How a sentence calls the association of two numbers by each measure.
+_ASSOCIATIONS = {
+    "kinds": "association",
+    "pearson": "correlation",
+    "linear": "R2",
+    "symmetric_uncertainty": "symmetric uncertainty",
+}
+_MEASURES = tuple(_ASSOCIATIONS)
 # The default threshold of the measures but "kinds".
 _THRESHOLD = 0.95
 
@@ -241,6 +249,37 @@ class RedundancyFilter(Selector):
         self.schema_ = schema
         return self
 
+    def describe(self) -> list[str]:
+        """Return sentences on the fitted filter: the number of kept columns, and why each dropped column is dropped."""
+        schema, n_kept = self.schema_, int(self.support_.sum())
+        columns = "1 column" if len(schema.used) == 1 else f"{len(schema.used):,} columns"
+        sentences = [
+            f"Redundancy filter with measure {self.measure.replace('_', '-')}, threshold {self._threshold:g}: {n_kept:,} of "
+            f"{columns} {'is' if n_kept == 1 else 'are'} kept."
+        ]
+        position = {name: j for j, name in enumerate(schema.names)}
+        for name, by in self.determined_by_.items():
+            numeric = all(schema.columns[position[one]].is_number for one in (name, *by))
+            kind = _ASSOCIATIONS[self.measure if numeric or self.measure == "kinds" else "symmetric_uncertainty"]
+            n_rows = self.n_common_rows_.get(name, schema.n_rows)
+            rows = f" on {n_rows:,} rows" if n_rows < schema.n_rows else ""
+            value = f"{kind} {self.associations_[position[name]]:.4g}{rows}"
+            reason = f"determined by {', '.join(map(quote_name, by))}, {value}" if by else "constant"
+            sentences.append(f"Dropped: {name if name.strip() else '(empty)'} ({reason}).")
+        return sentences
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of the fitted filter for JSON: its parameters, and of every column what determines it."""
+        records = self._column_records(association=self.associations_, kept=self.support_)
+        for record in records:
+            record["determined_by"] = self.determined_by_.get(record["column"], ())
+        return {
+            "measure": self.measure,
+            "threshold": self._threshold,
+            "relevance": None if self.relevance is None else method_label(criteria, self._criterion())["label"],
+            "all_columns": records,
+        }
+
     def plan(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> RepetitionPlan:
         """Return the largest cost of `fit`, from its time on some of the columns.
 
@@ -287,11 +326,12 @@ def _chance_warnings(
     by_one = _pair_chance(measure, n_least, n_numeric, threshold)
     if n_by_one and by_one > _MAX_CHANCE:
         dropped = "1 dropped column is" if n_by_one == 1 else f"{n_by_one:,} dropped columns are"
+        kind = f"{'an' if measure == 'linear' else 'a'} {_ASSOCIATIONS[measure]}"
         of_kept = "the kept numeric column" if n_numeric == 1 else f"one of the {n_numeric:,} kept numeric columns"
         warnings.append(
             Verdict(
                 "TZ307",
-                f"A column of noise has {_ASSOCIATIONS[measure]} of at least {threshold:g} with {of_kept} with probability "
+                f"A column of noise has {kind} of at least {threshold:g} with {of_kept} with probability "
                 f"{by_one:.2g}, because there are {rows}; {dropped} determined by one kept column. Use more rows.",
             )
         )

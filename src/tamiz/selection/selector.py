@@ -44,6 +44,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, PictureMixin):
         "schema_.n_columns": Integer(low=1, size="p"),
         "_support": BoolArray("p"),
     }
+    schema_: Schema
     # Groups that are passed to a cross-validation are not routed to the selector, unless set_fit_request asks for it.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": False}
 
@@ -83,6 +84,33 @@ class Selector(SelectorMixin, MetaEstimatorMixin, PictureMixin):
         """Return the table as a table, with its target where that is read."""
         reads_target = self._reads_target or isinstance(X, Table)
         return as_table(X, y if reads_target else None, sample_weight, groups=groups)
+
+    def describe(self) -> list[str]:
+        """Describe what the fit found beyond the selected columns, such as a bound on the number of false ones.
+
+        Returns
+        -------
+        list of str
+            Sentences, none for a ranking.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamiz import RedundancyFilter
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> for sentence in RedundancyFilter().fit(X, y).describe():
+        ...     print(sentence)
+        Redundancy filter with measure kinds, threshold 0.9: 3 of 4 columns are kept.
+        Dropped: petal length (cm) (determined by petal width (cm), association 0.9629).
+        """
+        return []
+
+    def _column_records(self, **values: NDArray[Any]) -> list[dict[str, Any]]:
+        """Return the values of every used column, for JSON."""
+        return [
+            {"column": self.schema_.names[j], **{name: array[j].item() for name, array in values.items()}}
+            for j in self.schema_.used.tolist()
+        ]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

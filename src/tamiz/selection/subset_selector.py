@@ -462,7 +462,7 @@ class SubsetSelector(Selector):
                 merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
 
-    def describe(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SubsetRecord:
+    def explain(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SubsetRecord:
         """Return the subset as one record: its columns and merit, the course of the search, and why each column is in or out.
 
         Parameters
@@ -481,7 +481,7 @@ class SubsetSelector(Selector):
         >>> from sklearn.datasets import load_iris
         >>> from tamiz import SubsetSelector
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> found = SubsetSelector().fit(X, y).describe(X, y)
+        >>> found = SubsetSelector().fit(X, y).explain(X, y)
         >>> round(found.value, 3), [round(one.alternative_merit, 3) for one in found.reasons]
         (0.887, [0.83, 0.813, 0.871, 0.806])
         """
@@ -605,6 +605,27 @@ class SubsetSelector(Selector):
             )
         return self
 
+    def describe(self) -> list[str]:
+        """Return sentences on the fitted selector: the merit and the search, how the merit was computed, and the certificate."""
+        search = method_label(searches, self.search_)["label"].lower()
+        sentences = [
+            f"{self.merit_name_} {self.merit_:.4g} by {search}, {self.n_evaluations_:,} evaluations: {self.archive_.stop_reason}.",
+            self.merit_method_,
+            "" if self.certificate_ is None else f"Certificate: {self.certificate_}.",
+        ]
+        return list(filter(None, sentences))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers of the fitted selector for JSON: the merit, the evaluations, and the bound, if there is one."""
+        certificate = self.certificate_
+        return {
+            "merit": self.merit_,
+            "merit_name": self.merit_name_,
+            "n_evaluations": self.n_evaluations_,
+            "stopped": self.archive_.stop_reason,
+            **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.is_optimal}),
+        }
+
 
 def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
     """Return what must be equal when a search continues a journal."""
@@ -616,17 +637,3 @@ def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:
         "data": table.fingerprint(),
         **job.evaluator.identity_fields(),
     }
-
-
-def describe_search(selector: SubsetSelector) -> list[str]:
-    """Return sentences on a fitted selector: the merit and the search, how the merit was computed, and the certificate."""
-    search = method_label(searches, selector.search_)["label"].lower()
-    sentences = [
-        f"{selector.merit_name_} {selector.merit_:.4g} by {search}, {selector.n_evaluations_:,} evaluations: "
-        f"{selector.archive_.stop_reason}."
-    ]
-    if selector.merit_method_:
-        sentences.append(selector.merit_method_)
-    if selector.certificate_ is not None:
-        sentences.append(f"Certificate: {selector.certificate_}.")
-    return sentences

@@ -35,6 +35,19 @@ def write_text_atomically(path: str | os.PathLike[str], text: str) -> Path:
     return Path(path)
 
 
+def check_writable(path: Path) -> None:
+    """Raise an OSError where a file cannot be created; its message names the file or folder and the reason."""
+    folder = path.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"There is no folder {folder}; create it, or write {path.name} elsewhere.")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file, not a folder; write {path.name} elsewhere.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"The folder {folder} cannot be written to; write {path.name} elsewhere.")
+
+
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the path of a temporary file beside a file, which is renamed to the file at the end of the block.
@@ -50,12 +63,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         If the file cannot be written; the message names the file or folder and the reason.
     """
     target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"There is no folder {target.parent}; make it, or write {target.name} to another folder."
-        )
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; specify a file in it.")
+    check_writable(target)
     temporary = target.with_name(f".tamiz-{os.getpid()}-{threading.get_ident()}.part")
     try:
         yield temporary

@@ -9,6 +9,7 @@ registry = Registry(
     """
     open_table   factory:open_table      function  Open a table
     split_dates  date_parts:split_dates  function  Split dates into year, month, weekday and hour
+    add_missing_level  views:add_missing_level  function  Give columns of one value a level for missing values
     as_table     factory:as_table        function  Convert the arguments of fit to a `Table`
     Table        base:Table              base      Base class of tables
     csv          csv_reader:open_csv     file      Comma separated values

@@ -10,5 +10,6 @@ from tamiz.table.factory import open_table as open_table
 from tamiz.table.parquet import open_arrow as open_arrow
 from tamiz.table.parquet import open_arrow as open_arrow
 from tamiz.table.parquet import open_parquet as open_parquet
+from tamiz.table.views import add_missing_level as add_missing_level
 
 registry: Registry

@@ -25,7 +25,7 @@ from tamiz.table.views import target_array
 # The rows are sorted by a column if its rank correlation with the row number exceeds this; some rows may be out of order.
 _MIN_ROW_CORRELATION = 0.999
 # With fewer rows, the best of many columns may reach this correlation by chance.
-_MIN_SORTED_ROWS = 20
+_MIN_SORTED_ROWS, _MIN_SORTED_VALUES = 20, 5
 # Number of steps that are checked first, and the share of them with one sign in a column that may be sorted.
 _MAX_STEPS, _MIN_STEP_SHARE = 100, 0.8
 # Number of values of a piece of work: few columns of a long table, many of a short one.
@@ -48,9 +48,10 @@ class MonotoneColumn:
 
 
 def monotone_columns(table: Table) -> list[MonotoneColumn]:
-    """Return the numbers and dates whose Spearman correlation with the row number is above 0.999 or below -0.999.
+    """Return the numbers and dates that rise or fall with the row number.
 
-    Dates that are replaced by their calendar parts are included, the parts are not.
+    Their Spearman correlation with it is above 0.999 or below -0.999, or they only rise or only fall, have at least five values,
+    and are improbable in a random order. Dates that are replaced by their calendar parts are included, the parts are not.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def monotone_columns(table: Table) -> list[MonotoneColumn]:
     size = max(1, _TASK_VALUES // max(schema.n_rows, 1))
     tasks = [wanted[start : start + size] for start in range(0, len(wanted), size)]
     correlations = zip(wanted, chain.from_iterable(parallel.map_blocks(correlate, tasks)), strict=True)
-    return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in correlations if abs(rho) > _MIN_ROW_CORRELATION]
+    return [MonotoneColumn(schema.columns[j].name, rho) for j, rho in correlations if rho]
 
 
 def monotone_column_warnings(table: Table, leakage_columns: Collection[str] = ()) -> list[Verdict]:
@@ -104,17 +105,22 @@ def monotone_column_warnings(table: Table, leakage_columns: Collection[str] = ()
 
 
 def _row_correlation(values: NDArray[Any]) -> float:
-    """Return the rank correlation of present values with the row number; 0 if a sample of steps shows that it is far from +-1."""
-    present = np.flatnonzero(~np.isnan(values))
+    """Return the rank correlation of present values with the row number if the rows are sorted by them, else 0."""
+    present = values[~np.isnan(values)]
     n = len(present)
     if n < _MIN_SORTED_ROWS:
         return 0.0
-    steps = np.diff(values[present[np.linspace(0, n - 1, min(n, _MAX_STEPS)).astype(np.intp)]])
-    share = max(np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)) / len(steps)
-    if share < _MIN_STEP_SHARE:
+    steps = np.diff(present[np.linspace(0, n - 1, min(n, _MAX_STEPS)).astype(np.intp)])
+    up, down = int((steps > 0).sum()), int((steps < 0).sum())
+    if max(up, down) < _MIN_STEP_SHARE * max(up + down, 1):
         return 0.0
-    ranks = rankdata(values[present])
-    return float(np.corrcoef(ranks, np.arange(n))[0, 1])
+    ranks, counts = rankdata(present), np.unique(present, return_counts=True)[1]
+    if len(counts) < _MIN_SORTED_VALUES:
+        return 0.0
+    rho = float(np.corrcoef(ranks, np.arange(n))[0, 1])
+    steps = np.diff(ranks)
+    is_monotone = bool((steps >= 0).all() or (steps <= 0).all()) and _is_rare(counts, math.log(2))
+    return rho if is_monotone or abs(rho) > _MIN_ROW_CORRELATION else 0.0
 
 
 # A dependence on the order is reported if it is both significant and strong.

@@ -28,6 +28,7 @@ Output = TypeVar("Output")
 
 # A view of at most this size is cached in memory; the columns of a larger one are read when they are used.
 _MAX_MEMORY_BYTES = 2**26
+MISSING_LEVEL = "missing"
 _NO_VALUE_REASON = "no value is present"
 
 
@@ -106,6 +107,35 @@ def merge_rare_levels(table: Table, max_levels: int) -> Table:
     """
     wide = [j for j in table.schema.categorical if len(table.schema.columns[j].levels) > max_levels]
     return _MergedLevels(table, wide, max_levels) if wide else table
+
+
+def add_missing_level(table: Table) -> Table:
+    """Give every categorical column of one value a level for its missing values.
+
+    Such a column states by its missing values whether something is present, as in a table of purchases. Without the level all its
+    entropy-based scores are 0, and models that impute do not see it. `study` adds these levels.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    Table
+        The table itself if it has no such column. The level is called "missing", and is the last one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tamiz import open_table
+    >>> from tamiz.table import add_missing_level
+    >>> table = open_table(pd.DataFrame({"bread": ["t", None, "t", None], "total": [4.0, 1.0, 5.0, 2.0]}), "total")
+    >>> add_missing_level(table).schema.columns[0].levels
+    ('t', 'missing')
+    """
+    described = table.schema.columns
+    found = [j for j in table.schema.categorical if len(described[j].levels) == 1 and described[j].n_missing]
+    return _MissingLevels(table, found) if found else table
 
 
 def without_target(table: Table) -> Table:
@@ -328,6 +358,24 @@ class _ColumnSubset(_View):
                 for j, column in enumerate(table.schema.columns)
             ),
         )
+
+
+class _MissingLevels(_View):
+    def __init__(self, table: Table, columns: Sequence[int]) -> None:
+        super().__init__(table)
+        described, self._columns = list(table.schema.columns), set(columns)
+        for j in columns:
+            levels = (*described[j].levels, _unused_name(MISSING_LEVEL, described[j].levels))
+            described[j] = replace(described[j], kind="categorical", levels=levels, n_missing=0)
+        self.schema = replace(table.schema, columns=tuple(described))
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        """Yield the rows with a code for missing values."""
+        for block in super().blocks(columns):
+            values = dict(block.values)
+            for j in self._columns & values.keys():
+                values[j] = np.asarray(np.asarray(values[j]) < 0, dtype=np.int32)
+            yield replace(block, values=values)
 
 
 class _MergedLevels(_View):

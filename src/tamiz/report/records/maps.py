@@ -1,10 +1,10 @@
 """Records of the maps: the neighbour graph, the maps, their quality, and the values that colour their points."""
 
-from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Literal
 
 from tamiz.graphs.description import GraphDescription
+from tamiz.metrics.estimates import QualityMeasure
 from tamiz.reduction.description import ClusterRule, MapDescription
 from tamiz.runtime.codec import Named, check_lengths
 
@@ -109,80 +109,54 @@ class MapRecord(MapDescription):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MapMeasure:
-    """A quality measure and its value for every map, None for a map that could not be evaluated."""
+class MapQualityRecord:
+    """The quality of a map: its measures, its curve R_NX, and the distances of pairs of rows at its best scale.
 
-    name: str
-    larger_is_better: bool
-    values: tuple[float | None, ...]
+    Of every shown row it has the stress and the trustworthiness, None where it was not evaluated. `n_chance_rows` have no more
+    trustworthiness than by chance; None among so few rows that all are such.
+    """
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgreementCurves:
-    """The curve R_NX of every map by neighbourhood size, empty for a map that could not be evaluated."""
-
-    n_neighbors: tuple[int, ...]
-    r_nx: tuple[tuple[float, ...], ...]
-
-    def __post_init__(self) -> None:
-        for curve in filter(None, self.r_nx):
-            check_lengths(sizes=self.n_neighbors, values=curve)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShepardPairsRecord:
-    """Pairs of rows: their distances in the table and, at the best scale, on every map."""
-
-    all_pairs: bool
-    in_table: tuple[float, ...]
-    on_map: tuple[tuple[float, ...], ...]
-
-    def __post_init__(self) -> None:
-        for distances in filter(None, self.on_map):
-            check_lengths(pairs=self.in_table, distances=distances)
+    measures: tuple[QualityMeasure, ...]
+    r_nx: tuple[float, ...]
+    pairs: tuple[float, ...]
+    stress: tuple[float | None, ...]
+    trust: tuple[float | None, ...]
+    n_chance_rows: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QualityRecord:
-    """The quality of all maps, in their order, on the same rows; values per point are empty without points.
+    """The quality of all maps, in their order, on the same rows; None for a map that could not be evaluated.
 
-    `nearest` are, for every shown row, the positions of the ten that are nearest in the table among the evaluated rows.
-    `chance_trust` is the trustworthiness that one row in twenty reaches on a map that is unrelated to the table, and
-    `n_chance_rows` counts for each map the rows that have no more.
-
-    `shape_distances` contains Gower's m^2 between the first two coordinates of every two maps, None for a map without extent.
+    `sizes` are the neighbourhood sizes of the curves, and `pairs` the distances in the table of pairs of rows, all of them or drawn
+    ones. `nearest` are, for every shown row, the positions of the ten that are nearest in the table among the evaluated rows.
+    `chance_trust` is the trustworthiness that one row in twenty reaches on a map that is unrelated to the table. `shape_distances`
+    contains Gower's m^2 between the first two coordinates of every two maps, None for a map without extent. Without points there
+    are no values of single rows and pairs.
     """
 
     metric: Named
     n_rows: int
     n_neighbors: int
-    measures: tuple[MapMeasure, ...]
+    maps: tuple[MapQualityRecord | None, ...]
+    sizes: tuple[int, ...]
+    pairs: tuple[float, ...]
+    all_pairs: bool
     shape_distances: tuple[tuple[float | None, ...], ...]
-    agreement: AgreementCurves
-    pairs: ShepardPairsRecord | None
-    stress_per_point: tuple[tuple[float | None, ...] | None, ...]
-    trust_per_point: tuple[tuple[float | None, ...] | None, ...] = ()
-    nearest: tuple[tuple[int, ...] | None, ...] = ()
-    chance_trust: float | None = None
-    n_chance_rows: tuple[int | None, ...] = ()
+    nearest: tuple[tuple[int, ...] | None, ...]
+    chance_trust: float
+
+    def __post_init__(self) -> None:
+        for row in (self.shape_distances, *self.shape_distances):
+            check_lengths(maps=self.maps, shape_distances=row)
+        for one in filter(None, self.maps):
+            check_lengths(sizes=self.sizes, curve=one.r_nx)
+            check_lengths(pairs=self.pairs, distances=one.pairs)
 
     def values(self, name: str) -> tuple[float | None, ...]:
-        """Return a measure of every map, () if it was not computed."""
-        return next((one.values for one in self.measures if one.name == name), ())
-
-    def check_maps(self, n_maps: int) -> None:
-        """Raise ValueError unless every part is of so many maps."""
-        parts: dict[str, list[Sized]] = {
-            "values": [one.values for one in self.measures],
-            "curves": [self.agreement.r_nx],
-            "shape_distances": [self.shape_distances, *self.shape_distances],
-            "diagrams": [] if self.pairs is None else [self.pairs.on_map],
-            "rows": [one for one in (self.stress_per_point, self.trust_per_point, self.n_chance_rows) if one],
-        }
-        for name, sized in parts.items():
-            for one in sized:
-                lengths: dict[str, Sized | int] = {"maps": n_maps, name: one}
-                check_lengths(**lengths)
+        """Return a measure of every map, None where it was not computed."""
+        known = [{} if one is None else {measure.name: measure.value for measure in one.measures} for one in self.maps]
+        return tuple(values.get(name) for values in known)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

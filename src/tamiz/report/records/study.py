@@ -85,7 +85,7 @@ class StudyRecord:
 
     def __post_init__(self) -> None:
         if self.quality is not None:
-            self.quality.check_maps(len(self.maps))
+            check_lengths(maps=self.maps, evaluated=self.quality.maps)
         shown = [one for one in self.maps if one.points is not None]
         for color in self.colors if shown else ():
             check_lengths(rows=shown[0].rows, values=color.values)

@@ -23,7 +23,8 @@ if (byId("maps") && typeof DecompressionStream !== "undefined") {
         const [x, y = map.rows.map((row) => row + 1)] = map.places ?? map.axes.slice(0, 2).map((_, axis) => map.points.map((point) => point[axis]));
         return { x, y, ends: [span(x), span(y)] };
       }),
-      colors, trust: quality?.trust_per_point ?? [], stress: quality?.stress_per_point ?? [], near: quality?.nearest ?? [],
+      colors, near: quality?.nearest ?? [],
+      ...Object.fromEntries(["trust", "stress"].map((name) => [name, (quality?.maps ?? []).map((one) => one?.[name])])),
     };
     window.dispatchEvent(new Event("maps-ready"));
   }));

@@ -61,7 +61,7 @@ function restored(numbers, bytes) {
     later(map, "points", () => Array.from(map.places[0], (_, i) => map.places.map((values) => values[i])));
   }
   numbers.colors.forEach((color) => replace(color, "values"));
-  for (const lists of [numbers.quality?.trust_per_point, numbers.quality?.stress_per_point]) lists?.forEach((_, k) => replace(lists, k));
+  for (const one of numbers.quality?.maps ?? []) if (one) ["trust", "stress"].forEach((name) => replace(one, name));
   return numbers;
 }
 
