@@ -4,13 +4,13 @@ number of bootstrap samples that users get, which the tests reduce.
 
 import pytest
 
-from tamiz._study import mean_rank
+from tamiz.assessment import mean_ranks
 
-N_BOOTSTRAP = mean_rank.N_BOOTSTRAP
+N_BOOTSTRAP = mean_ranks.N_BOOTSTRAP
 
 
 @pytest.fixture(autouse=True)
 def _as_users_run(request, tmp_path, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", N_BOOTSTRAP)
+        monkeypatch.setattr(mean_ranks, "N_BOOTSTRAP", N_BOOTSTRAP)

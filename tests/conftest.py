@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tamiz._study import mean_rank, models
-from tamiz.assessment import candidate_selections
+from tamiz._study import models
+from tamiz.assessment import candidate_selections, mean_ranks
 from tamiz.models import named_models
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
@@ -46,7 +46,7 @@ def _nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
 def _few_resamples() -> Iterator[None]:
     """Draw few bootstrap samples: the intervals of the ranking are most of a study's time, and have tests of their own."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(mean_rank, "N_BOOTSTRAP", 5)
+        patched.setattr(mean_ranks, "N_BOOTSTRAP", 5)
         yield
 
 

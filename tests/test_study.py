@@ -130,7 +130,7 @@ def test_the_subset_is_that_of_the_selector(found, table):
     assert subset["course"][-1]["columns"] == subset["columns"]
     assert subset["points"]["merits"] == selector.archive_.merits.tolist()
     assert subset["points"]["sizes"] == selector.archive_.sizes.tolist()
-    assert (subset["n_recorded"], subset["certificate"]) == (subset["n_evaluations"], None)
+    assert (subset["n_recorded"], subset["bound"]) == (subset["n_evaluations"], None)
     assert (subset["merit"]["id"], subset["search"]["id"]) == ("cfs", "best_first")
 
 
@@ -146,7 +146,7 @@ def test_the_best_set_of_every_size_is_on_the_frontier_with_its_columns(found, t
 
 
 def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_evenly(monkeypatch):
-    monkeypatch.setattr("tamiz._study.subset._MAX_DRAWN", 60)
+    monkeypatch.setattr("tamiz.selection.subset_report._MAX_DRAWN", 60)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, size=(60, 12)), rng.integers(0, 2, size=60)
     search = RandomSubsets(500)
@@ -164,7 +164,7 @@ def test_of_many_sets_the_best_and_the_worst_of_every_size_are_drawn_and_others_
 
 
 def test_of_very_many_sizes_some_are_on_the_frontier_and_the_chosen_one_is_among_them(monkeypatch):
-    monkeypatch.setattr("tamiz._study.subset._MAX_SIZES", 3)
+    monkeypatch.setattr("tamiz.selection.subset_report._MAX_SIZES", 3)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(60, 12))
     subset = study(
@@ -212,10 +212,10 @@ def test_an_assessment_that_takes_long_is_left_out_and_reported_unless_it_is_ask
     monkeypatch.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 3)
     result = study(table, assess=None, **usual).to_dict()
     assert result["assessment"] is None
-    (told,) = [w for w in sentences(result) if w.startswith("The search was not repeated inside folds: 6 ")]
+    (told,) = [w for w in sentences(result) if w.startswith("The reliability of the selection is left out: 6 ")]
     assert told.endswith(" s take more than 0 s. Ask for it with assess=True (--assess).")
     assert result["recommendation"] is None
-    assert any(w.startswith("Selections were not compared: 6 searches of ") for w in sentences(result))
+    assert any(w.startswith("The comparison of selections is left out: 6 searches of ") for w in sentences(result))
     asked = study(table, assess=True, **usual).to_dict()
     assert len(asked["assessment"]["null"]["null_values"]) == 3
     assert not any("searched for again" in w for w in sentences(asked))
@@ -227,7 +227,7 @@ def test_an_assessment_that_cannot_be_made_is_reported_and_one_that_was_asked_fo
     result = study(X, y, groups=groups, relevances=[], maps=[], assess=None).to_dict()
     assert result["subset"]["columns"] == ["a"]
     assert result["assessment"] is None
-    (told,) = [w for w in sentences(result) if w.startswith("The comparison of selections was not computed: ")]
+    (told,) = [w for w in sentences(result) if w.startswith("The comparison of selections is left out: ")]
     with pytest.raises(DataError, match=re.escape(told.partition(": ")[2])):
         study(X, y, groups=groups, relevances=[], maps=[], assess=True)
     with pytest.raises(DataError, match=r"^assess=True .* the table has no target"):

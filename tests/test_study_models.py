@@ -118,7 +118,7 @@ def test_to_very_many_columns_none_are_added_and_the_section_states_it(monkeypat
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert (
-        "No noise columns and copies were added: a row has 3 coordinates, more than 2. Ask for it with assess=True (--assess)."
+        "The noise experiment is left out: A row has 3 coordinates, more than 2. Ask for it with assess=True (--assess)."
         in sentences(found)
     )
     asked = study(X, y, assess=True)
@@ -131,8 +131,7 @@ def test_rows_of_which_no_folds_can_be_made_are_reported_and_an_error_where_it_w
     found = study(X, y, groups=["one"] * 20)
     assert all(found[part] is None for part in ("recommendation", "assessment", "noise_experiment"))
     assert any(
-        w.startswith("The comparison of selections was not computed: All rows are in one group")
-        for w in sentences(found)
+        w.startswith("The comparison of selections is left out: All rows are in one group") for w in sentences(found)
     )
     with pytest.raises(DataError, match="All rows are in one group"):
         study(X, y, groups=["one"] * 20, assess=True)
@@ -204,7 +203,7 @@ def test_with_few_rows_no_columns_are_added_with_a_note():
     found = study(X, y)
     assert found["noise_experiment"] is None
     assert (
-        "The noise experiment was not computed: A noise experiment needs at least 20 rows, and there are 16."
+        "The noise experiment is left out: A noise experiment needs at least 20 rows, and there are 16."
         in sentences(found)
     )
 
@@ -215,4 +214,4 @@ def test_a_requested_search_that_fails_in_folds_of_few_rows_is_shown_without_a_c
     found = study(frame, y, selector=SubsetSelector(CrossValidated("ridge", cv=2), Forward()))
     assert found["subset"]["columns"]
     assert found["recommendation"] is None
-    assert any(w.startswith("The comparison of selections was not computed: ") for w in sentences(found))
+    assert any(w.startswith("The comparison of selections is left out: ") for w in sentences(found))

@@ -6,9 +6,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tamiz import open_table, study
-from tamiz._study import mean_rank
-from tamiz._study.mean_rank import describe_mean_rank
-from tamiz._study.ranking import RankingCriterion, describe_ranking
+from tamiz._study.ranking import describe_ranking
+from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
 from tamiz.assessment.resampling import average_ranks
 from tamiz.criteria import (
     Entropy,
@@ -33,13 +32,13 @@ EVERY = [*COUNTING, TreeImportance(), LinearCoefficient()]
 
 @pytest.fixture(autouse=True)
 def _as_many_samples_as_the_laws_need(monkeypatch):
-    monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", 60)
+    monkeypatch.setattr("tamiz.assessment.mean_ranks.N_BOOTSTRAP", 60)
 
 
 def combined_of(table, relevances, seed=3, n_jobs=1):
     ranked = [RankingCriterion(f"r{k}", type(one).__name__, one, table) for k, one in enumerate(relevances)]
     with parallel.thread_session(n_jobs):
-        return to_json(describe_mean_rank(table, ranked, describe_ranking(table, ranked), seed))
+        return to_json(combine_ranks(table, ranked, describe_ranking(table, ranked).scores, seed))
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +124,7 @@ def test_with_a_target_only_criteria_that_read_it_count_and_without_one_all():
     ]  # fmt: skip
     found = ranked["mean_rank"]
     assert not {"laplacian_score", "entropy", "variance"} & set(found["criteria"])
-    assert "Laplacian score, Entropy and Variance do not use target and are not counted." in found["method"]
+    assert "Laplacian score, Entropy and Variance do not use the target and are not counted." in found["method"]
     found = study(IRIS.data, maps=[]).to_dict()["ranking"]["mean_rank"]
     assert found["criteria"] == ["laplacian_score", "entropy", "variance"]
     assert "Laplacian score cannot be computed from a sample that contains a row twice: its ranks" in found["method"]
@@ -207,10 +206,10 @@ def test_a_handful_of_rows_has_ranks_and_no_interval(n):
 
 
 def test_control_c_during_the_bootstrap_keeps_the_ranking(monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.run.describe_mean_rank", interrupted)
+    monkeypatch.setattr("tamiz._study.run.combine_ranks", interrupted)
     result = study(IRIS.data, IRIS.target, maps=[], assess=False).to_dict()
     assert result["ranking"]["mean_rank"] is None
     assert result["ranking"]["scores"]["information_gain"]

@@ -10,9 +10,8 @@ from sklearn.metrics import r2_score
 
 from tamiz import open_table, study
 from tamiz._study.fold_design import choose_fold_design
-from tamiz._study.leakage import find_leakage
 from tamiz._study.models import prepare_evaluation
-from tamiz.assessment import compare_fold_designs
+from tamiz.assessment import compare_fold_designs, find_leaks
 from tamiz.assessment.fold_designs import _cluster_t
 from tamiz.exceptions import DataError
 from tamiz.models.folds import make_folds
@@ -184,7 +183,7 @@ def test_a_study_respects_the_repeated_id_and_excludes_it():
     frame, y = visits(np.random.default_rng(4).integers(0, 2, 120)[PATIENT])
     table = open_table(frame, y)
     # By the rows, the number alone predicts the outcome; by groups it predicts nothing.
-    assert {leak.name for leak in find_leakage(table)} == {"number"}
+    assert {leak.name for leak in find_leaks(table)} == {"number"}
     design = choose_fold_design(table, random_folds=False)
     assert design.roles == {"groups": "number"}
     assert design.leaks == []

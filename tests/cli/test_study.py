@@ -154,15 +154,15 @@ def test_signs_that_move_the_cursor_do_not_reach_the_terminal(
     assert "x\\x1b[2J" in done.stderr
 
 
-def test_a_result_of_a_version_without_graphs_is_refused_with_the_way_out(
+def test_a_result_without_its_table_is_refused_with_the_way_out(
     tamiz: Callable[..., Result], folder: Path, studied: tuple[Path, Result]
 ) -> None:
     numbers = json.loads((studied[0] / "r.json").read_text())
-    del numbers["graph"]
+    del numbers["table"]
     (folder / "old.json").write_text(json.dumps(numbers))
     done = tamiz("report", "old.json")
     assert done.exit_code == 1
-    assert done.stderr == "tamiz: old.json is not a whole tamiz result: graph is missing; run the study again.\n"
+    assert done.stderr == "tamiz: old.json is not a whole tamiz result: table is missing; run the study again.\n"
 
 
 def test_the_nested_cv_score_is_in_the_summary_and_in_the_report(studied: tuple[Path, Result]) -> None:

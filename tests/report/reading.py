@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import Result, html
-from tamiz.report.records.columns import SubsetRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.runtime.codec import from_json
+from tamiz.selection.subset_record import SubsetRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable

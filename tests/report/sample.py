@@ -112,7 +112,7 @@ def _forward(with_class: NDArray[np.float64], between: NDArray[np.float64], name
         "value": best,
         "n_evaluations": len(points["sizes"]),
         "n_recorded": len(points["sizes"]),
-        "certificate": None,
+        "bound": None,
         "stopped": "no column left to add brings a gain",
         "course": course,
         "points": points,
@@ -248,7 +248,7 @@ def frequent_sets(names: list[str], shares: dict[str, float]) -> list[str]:
     return ["".join("01"[k < round(10 * shares.get(name, 0.0))] for name in names) for k in range(10)]
 
 
-def mean_rank(scores: list[Any]) -> dict[str, Any]:
+def mean_rank(names: list[str], scores: list[Any]) -> dict[str, Any]:
     """Return the mean rank by three criteria, and an interval of a rank or two about it."""
     told = [set(of) != {None} for of in zip(*scores, strict=True)]
     by_criterion = [
@@ -258,6 +258,7 @@ def mean_rank(scores: list[Any]) -> dict[str, Any]:
     filled = [next(ranks) if here else None for here in told]
     n = sum(told)
     return {
+        "columns": names,
         "criteria": ["information_gain", "symmetric_uncertainty", "fisher_score"],
         "ranks": filled,
         "intervals": [None if r is None else [max(1.0, r - 1.25), min(float(n), r + 2.0)] for r in filled],
@@ -671,7 +672,7 @@ def _build(
             "associations": {"proline": ["highest where class is 1 (eta 0.82, 0.76 to 0.86)"]},
             "interactions": "",
             "constant": [],
-            "mean_rank": mean_rank([gain, with_class, fisher]),
+            "mean_rank": mean_rank(names, [gain, with_class, fisher]),
         },
         "distributions": distributions(x, y, names, classes),
         "redundancy": redundancy(names, between),
@@ -742,7 +743,7 @@ def wine() -> dict[str, Any]:
     for scores, told in zip(ranking["scores"].values(), (0.0, 0.0, None), strict=True):
         scores += [told, None, None]
     ranking["cut_points"]["ash"] = []
-    ranking["mean_rank"] = mean_rank(list(ranking["scores"].values()))
+    ranking["mean_rank"] = mean_rank(ranking["columns"], list(ranking["scores"].values()))
     for reduced, values in zip(result["maps"], ([0.62, 0.21, 0.1, 0.3], [0.35, 0.3, 0.2, 0.1]), strict=True):
         told = reduced["explanation"]
         told |= {"columns": [*told["columns"], "cellar"], "kinds": [*told["kinds"], "categorical"]}

@@ -336,7 +336,7 @@ def test_the_only_column_is_shown_at_the_start_of_the_scale(bare: dict[str, Any]
     ranking = bare["ranking"]
     ranking["columns"], ranking["scores"] = ["alcohol"], {"variance": [0.5]}
     ranking["mean_rank"] = {
-        "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]],
+        "columns": ["alcohol"], "criteria": ["variance"], "ranks": [1.0], "intervals": [[1.0, 1.0]],
         "criterion_intervals": {}, "n_bootstrap": 60, "method": "H.",
     }  # fmt: skip
     assert mark_places(rows(bare)[0]["rank"]["mark"])[0] == 2.0
@@ -351,7 +351,7 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
         "cut_points": {},
         "scores": {one["id"]: [1 / (1 + (j * 7919 + k) % n) for j in range(n)] for k, one in
                    enumerate(result["ranking"]["criteria"])},
-        "mean_rank": {"criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
+        "mean_rank": {"columns": [], "criteria": ["information_gain", "fisher_score"], "ranks": [float(j + 1) for j in range(n)],
                      "intervals": [None] * n, "criterion_intervals": {}, "n_bootstrap": 0, "method": "H."},
     }  # fmt: skip
     result["table"]["columns"] = [result["table"]["columns"][0] | {"name": name} for name in names]

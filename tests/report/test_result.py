@@ -90,14 +90,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda d: d.pop("maps"), "maps is missing"),
-        # What a version without graphs wrote.
-        (lambda d: d.pop("graph"), "graph is missing"),
+        (lambda d: d.pop("table"), "table is missing"),
+        (lambda d: d["graph"].pop("recall"), "graph.recall is missing"),
         # What a version that explained no axis wrote.
         (lambda d: d["maps"][0].pop("explanation"), r"maps\[0\].explanation is missing"),
         (lambda d: d["maps"][0]["spectrum"].pop("values"), r"maps\[0\].spectrum.values is missing"),
-        # What a version that judged no map wrote.
-        (lambda d: d.pop("quality"), "quality is missing"),
+        (lambda d: d["quality"].pop("measures"), "quality.measures is missing"),
         (
             lambda d: d["quality"]["maps"][0]["measures"][2].update(value="all"),
             r"quality.maps\[0\].measures\[2\].value is not a number",

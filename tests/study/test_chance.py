@@ -21,13 +21,15 @@ def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():
     table = open_table(rng.normal(size=(60, 200)), rng.permutation(np.arange(60) % 2).astype(str))
     selector = SubsetSelector().fit(table)
     subset = SimpleNamespace(columns=("x1",))
-    study = SimpleNamespace(table=table, leaking=frozenset(), steps=SimpleNamespace(interruption_note=None))
 
     def find(merits, **more):
         assessed = None
         if merits is not None:
             assessed = SimpleNamespace(null=PermutationNull(np.array(merits), 0.5, "merit", "shuffled among all rows"))
-        return StudyRun._find_chance(study, selector, more.get("subset", subset), assessed, table)
+        described = SimpleNamespace(leaking=frozenset())
+        record = SimpleNamespace(table=described, subset=more.get("subset", subset), assessment=assessed)
+        run = SimpleNamespace(record=record, selector=selector, steps=SimpleNamespace(interruption_note=None))
+        return StudyRun._find_chance(run, table)
 
     with pytest.warns(TamizWarning, match="may be chance. 1 of 19 searches on targets shuffled among all rows reaches"):
         assert find((0.5, *[0.1] * 18)).startswith("1 of 19 searches")

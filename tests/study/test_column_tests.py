@@ -7,15 +7,14 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 
 from tamiz import open_table
-from tamiz._study.ranking import (
-    RankingCriterion,
+from tamiz._study.ranking import describe_ranking
+from tamiz.assessment.column_tests import (
     describe_column_tests,
-    describe_ranking,
     describe_uncut_columns,
     detectable_effect,
     run_tests,
-    score_columns,
 )
+from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.criteria.base import StatisticsCache
 from tamiz.runtime.codec import to_json

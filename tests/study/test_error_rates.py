@@ -12,6 +12,7 @@ from tamiz import SubsetSelector
 from tamiz._study import models
 from tamiz._study.budget import DEFAULT_BUDGET
 from tamiz._study.estimates import estimate_steps
+from tamiz._study.run import StudyRun
 from tamiz.assessment import selection_error_rates
 from tamiz.assessment.semi_synthetic import count_searches
 from tamiz.criteria import CFS
@@ -33,7 +34,7 @@ def few_searches():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(models, "_FOLDS", 3)
         patched.setattr("tamiz.selection.permutation_null._DEFAULT_PERMUTATIONS", 2)
-        patched.setattr(models.ModelEvaluation, "recommend", lambda *_, **__: None)
+        patched.setattr(StudyRun, "_compare", lambda *_, **__: None)
         patched.setattr(models.ModelEvaluation, "run_noise_experiment", lambda *_: None)
         yield
 
@@ -146,7 +147,7 @@ def test_rates_are_left_out_with_the_assessment_and_a_warning_states_it(monkeypa
     found = study(*table(), semi_synthetic=2)
     assert found.record.assessment is None
     assert (
-        "The error rates on semi-synthetic targets are left out with the reliability of the selection."
+        "The estimate of error rates on semi-synthetic targets is left out: It needs the reliability of the selection."
         in found.record.warnings
     )
 
@@ -173,7 +174,8 @@ def test_rates_that_do_not_fit_the_seconds_are_left_out_with_the_reason():
     assert found.record.error_rates is None
     (note,) = [one for one in found.record.warnings if one.startswith("Left out")]
     assert (
-        "the 600 seconds of max_seconds (--max-seconds) are over, or too few are left: the error rates on semi" in note
+        "the 600 seconds of max_seconds (--max-seconds) are over, or too few are left: the estimate of error rates"
+        in note
     )
 
 
@@ -239,5 +241,5 @@ def test_a_study_of_constant_columns_is_complete_but_for_the_error_rates():
     X, y = table()
     found = study(X * 0.0, y, semi_synthetic=2)
     assert found.record.error_rates is None
-    sentence = "The estimate of error rates on semi-synthetic targets was not computed: Every column is constant"
+    sentence = "The estimate of error rates on semi-synthetic targets is left out: Every column is constant"
     assert any(note.startswith(sentence) for note in found.record.warnings)

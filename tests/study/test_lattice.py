@@ -8,11 +8,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 from tamiz import SubsetSelector, open_table
-from tamiz._study import subset
-from tamiz._study.subset import describe_lattice
 from tamiz.criteria import CFS, CrossValidated, symmetric_uncertainty
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst, Forward
+from tamiz.selection import subset_report
+from tamiz.selection.subset_report import describe_lattice
 
 from ..reference.cfs import merit
 
@@ -83,6 +83,6 @@ def test_one_column_and_more_than_six_have_none(n):
 
 
 def test_a_costly_lattice_is_skipped_with_a_note(monkeypatch):
-    monkeypatch.setattr(subset, "_MAX_EFFORT", 1.0)
+    monkeypatch.setattr(subset_report, "_MAX_EFFORT", 1.0)
     with pytest.warns(TamizWarning, match="Of 16 sets of columns, the merits of 1 were not computed"):
         assert lattice_of(WEATHER, "play", SubsetSelector(CFS(), BestFirst())) is None

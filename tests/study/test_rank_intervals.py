@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tamiz import open_table
-from tamiz._study import mean_rank
-from tamiz._study.mean_rank import describe_mean_rank
-from tamiz._study.ranking import RankingCriterion, choose_ranking_criteria, describe_ranking
+from tamiz import open_table, study
+from tamiz._study import estimates
+from tamiz._study.ranking import describe_ranking
+from tamiz.assessment import mean_rank, mean_ranks
+from tamiz.assessment.mean_ranks import RankingCriterion, choose_ranking_criteria, combine_ranks
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.base import RowRelevance
+from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import to_json
@@ -21,7 +23,7 @@ PARTS = {"null": slice(0, 4), "weak": slice(4, 8), "strong": slice(8, 12)}
 
 def combined_of(table, relevances=None, seed=0):
     ranked = choose_ranking_criteria(relevances, table.schema, "distribute", RowGraph(table))
-    return to_json(describe_mean_rank(table, ranked, describe_ranking(table, ranked), seed))
+    return to_json(combine_ranks(table, ranked, describe_ranking(table, ranked).scores, seed))
 
 
 def resembling_caravan(n_rows, seed=0):
@@ -48,7 +50,7 @@ def drawn_table(kind, rng):
 
 
 def test_every_interval_contains_its_mean_rank(monkeypatch):
-    monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", 40)
+    monkeypatch.setattr(mean_ranks, "N_BOOTSTRAP", 40)
     with parallel.thread_session():
         found = combined_of(open_table(resembling_caravan(6_000), "buys"))
     ranks, ends = np.array(found["ranks"]), np.array(found["intervals"])
@@ -83,11 +85,12 @@ def test_the_text_states_samples_rows_and_the_kind_of_bootstrap(monkeypatch):
         ({"time": "g"}, "(block bootstrap: blocks of 7 consecutive rows"),
     ):
         found = combined_of(open_table(frame.assign(g=np.arange(300) // 10), "buys", **roles), [FisherScore()])
-        assert f"1.96 standard errors from {mean_rank.N_BOOTSTRAP} bootstrap samples {words}" in found["method"]
-    monkeypatch.setattr(mean_rank, "_MAX_VALUES", 1e5)
-    found = combined_of(open_table(frame, "buys"), [FisherScore()])
+        assert f"1.96 standard errors from {mean_ranks.N_BOOTSTRAP} bootstrap samples {words}" in found["method"]
+    monkeypatch.setattr(estimates, "_MAX_VALUES", 1e5)
+    ranking = study(frame, "buys", relevances=[FisherScore()], maps=[], assess=False).to_dict()["ranking"]
+    found = ranking["mean_rank"]
     assert (found["n_bootstrap"], found["intervals"][0]) == (0, None)
-    why = "5 bootstrap samples of 300 rows and 85 columns would exceed the time budget (max_seconds=, --max-seconds)"
+    why = "200 bootstrap samples of 300 rows and 85 columns would exceed the time budget (max_seconds=, --max-seconds)"
     assert f"There is no interval: {why}." in found["method"]
 
 
@@ -102,8 +105,8 @@ def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_states_it(
         RankingCriterion("last", "Last first", LastFirst(), table),
         RankingCriterion("fisher", "Fisher", FisherScore(), table),
     ]
-    both = describe_mean_rank(table, ranked, describe_ranking(table, ranked), 0)
-    alone = describe_mean_rank(table, ranked[1:], describe_ranking(table, ranked[1:]), 0)
+    both = combine_ranks(table, ranked, describe_ranking(table, ranked).scores, 0)
+    alone = combine_ranks(table, ranked[1:], describe_ranking(table, ranked[1:]).scores, 0)
     ends = np.array(alone.intervals)
     inside = (ends[:, 0] > 1) & (ends[:, 1] < 9)
     assert inside.any()
@@ -125,7 +128,7 @@ def test_columns_that_are_tied_share_their_interval_and_a_clear_one_has_a_point(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_95_percent_intervals_cover_the_average_rank_of_tables_of_their_size(kind, monkeypatch):
-    monkeypatch.setattr(mean_rank, "N_BOOTSTRAP", 200)
+    monkeypatch.setattr(mean_ranks, "N_BOOTSTRAP", 200)
     rng, ranks, ends = np.random.default_rng(0), [], []
     with parallel.thread_session():
         for seed in range(200):
@@ -140,3 +143,16 @@ def test_95_percent_intervals_cover_the_average_rank_of_tables_of_their_size(kin
     # Columns without an effect are covered more often: among them ranks vary more between samples than between tables.
     assert min(shares.values()) >= 0.9
     assert ((ends[..., 0] <= ranks) & (ranks <= ends[..., 1])).all()
+
+
+def test_the_function_has_the_mean_ranks_of_the_study():
+    rng, y = np.random.default_rng(0), np.arange(100) % 2
+    X = pd.DataFrame(np.linspace(0, 1, 6) * y[:, None] + rng.normal(size=(100, 6))).add_prefix("x")
+    relevances = [FisherScore(), InformationGain()]
+    found = mean_rank(X, y, relevances, n_bootstrap=5)
+    assert found.to_dict() == combined_of(open_table(X, y), relevances)
+    assert found.columns == tuple(X.columns)
+    with pytest.raises(DataError, match="at least one column and one criterion"):
+        mean_rank(pd.DataFrame({"a": [None] * 20}), np.arange(20) % 2, relevances)
+    with pytest.raises(ValueError, match="n_bootstrap must be at least 2"):
+        mean_rank(X, y, n_bootstrap=1)

@@ -6,12 +6,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from tamiz import SubsetSelector, open_table, study
-from tamiz._study import subset
-from tamiz._study.subset import describe_reasons
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, SymmetricUncertainty, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime.codec import to_json
 from tamiz.search import Backward, BestFirst, Evaluations, Exhaustive, Forward, Genetic
+from tamiz.selection import subset_report
+from tamiz.selection.subset_report import describe_reasons
 
 WINE = load_wine(as_frame=True)
 NAMES = list(WINE.data.columns)
@@ -106,7 +106,7 @@ def test_an_empty_selection_is_reported_too():
 
 
 def test_costly_reasons_are_skipped_with_a_note(monkeypatch):
-    monkeypatch.setattr(subset, "_MAX_EFFORT", 3.0)
+    monkeypatch.setattr(subset_report, "_MAX_EFFORT", 3.0)
     table = open_table(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(table)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less, the merits of 10 were not computed"):
@@ -119,7 +119,7 @@ def test_costly_reasons_are_skipped_with_a_note(monkeypatch):
 def test_masks_of_very_many_columns_are_never_in_memory_at_once(monkeypatch):
     table = open_table(TABLE, "wine")
     selector = SubsetSelector(CFS(), Genetic(population=4), stop=Evaluations(4), random_state=0).fit(table)
-    monkeypatch.setattr(subset, "_MAX_BYTES", 5 * table.schema.n_columns)
+    monkeypatch.setattr(subset_report, "_MAX_BYTES", 5 * table.schema.n_columns)
     with pytest.warns(TamizWarning, match="Of 13 sets of one column more or less, the merits of 8 were not computed"):
         told = describe_reasons(selector, table)
     assert sum(reason.alternative_merit is not None for reason in told) == 5
@@ -142,8 +142,8 @@ def test_long_tables_are_counted_by_evenly_spaced_rows(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     table = X.assign(y=y.astype(str))
     _, whole = reasons_of(SubsetSelector(CFS(), BestFirst()), table, "y")
-    monkeypatch.setattr(subset, "_MAX_ROWS", 300)
-    monkeypatch.setattr(subset, "_MIN_ROWS", 300)
+    monkeypatch.setattr(subset_report, "_MAX_ROWS", 300)
+    monkeypatch.setattr(subset_report, "_MIN_ROWS", 300)
     with pytest.warns(TamizWarning, match="on 300 of the 569 rows, evenly spaced"):
         _, some = reasons_of(SubsetSelector(CFS(), BestFirst()), table, "y")
     assert [some[name]["alternative_merit"] for name in some] == [whole[name]["alternative_merit"] for name in whole]
@@ -168,8 +168,36 @@ def test_results_are_kept_when_the_reasons_are_interrupted(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.run.explain_subset", interrupt)
+    monkeypatch.setattr("tamiz._study.run.describe_reasons", interrupt)
     found = study(TABLE, "wine", maps=[], relevances=[], assess=False).to_dict()
     assert found["subset"]["columns"]
     assert (found["subset"]["reasons"], found["subset"]["lattice"]) == ([], None)
     assert "'reasons'" in found["interruption"]
+
+
+@pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
+def test_a_copy_is_not_searched_and_has_the_reason_that_it_is_equivalent():
+    names = NAMES[:3]
+    table = TABLE[[*names, "wine"]].assign(twice=2 * TABLE[names[0]] + 1)
+    subset = study(
+        table, "wine", selector=SubsetSelector(CFS(), Exhaustive()), maps=[], relevances=[], assess=False
+    ).record.subset
+    assert subset.n_evaluations == 2**3
+    (copy,) = [one for one in subset.reasons if one.name == "twice"]
+    assert (copy.chosen, copy.same_as) == (False, names[0])
+
+
+def test_a_fitted_selector_explains_its_subset():
+    table = open_table(TABLE, "wine")
+    selector = SubsetSelector(CFS(), BestFirst(), n_features=3).fit(table)
+    found = selector.explain(table)
+    assert (found.columns, found.value, found.sizes) == (
+        tuple(selector.get_feature_names_out()),
+        selector.merit_,
+        (3, 3),
+    )
+    assert found.reasons == describe_reasons(selector, table)
+    assert [best.merit for best in found.frontier] == [
+        selector.archive_.merits[selector.archive_.sizes == best.size].max() for best in found.frontier
+    ]
+    assert selector.explain().to_dict() == found.to_dict() | {"reasons": [], "lattice": None}

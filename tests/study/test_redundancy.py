@@ -13,13 +13,11 @@ from sklearn.datasets import load_breast_cancer
 from tamiz import RankSelector, open_table
 from tamiz._study import redundancy
 from tamiz._study.redundancy import (
-    complete_linkage_groups,
     describe_redundancy,
-    leaf_order,
     redundant_pair_notes,
 )
 from tamiz.criteria import SymmetricUncertainty
-from tamiz.criteria.kind_associations import associate_columns
+from tamiz.criteria.kind_associations import associate_columns, complete_linkage_groups, leaf_order
 from tamiz.exceptions import TamizWarning
 from tamiz.report.records.columns import RankingRecord
 from tamiz.runtime import parallel

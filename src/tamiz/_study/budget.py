@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeVar
 
+from tamiz.exceptions import DataError
 from tamiz.report.records.study import StepTiming
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
+from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 
@@ -176,20 +178,31 @@ class StepRunner:
         )
         return step_result
 
-    def run_step(self, name: str, work: Callable[[], StepResult]) -> StepResult | None:
-        """Run a step and return its result; None if it or an earlier step was interrupted."""
+    def run_step(
+        self, name: str, work: Callable[[], StepResult], description: str = "", *, requested: bool = True
+    ) -> StepResult | None:
+        """Run a step and return its result; None if it or an earlier step was interrupted.
+
+        An error of a step that was not requested is a warning that `description` is left out, and the result is None.
+        """
         if self.interruption_note:
             return None
         try:
             return self.run_required(name, work)
         except KeyboardInterrupt:
             self.record_interrupt(name)
-            return None
+        except (DataError, MemoryError) as error:
+            if requested:
+                raise
+            warn("TZ503", f"{description[0].upper()}{description[1:]} is left out: {error}")
+        return None
 
-    def run_optional(self, name: str, work: Callable[[], StepResult], description: str) -> StepResult | None:
+    def run_optional(
+        self, name: str, work: Callable[[], StepResult], description: str, *, requested: bool = False
+    ) -> StepResult | None:
         """Run a step if it fits the budget; else return None and list `description` in `omission_notes`."""
         if self.fits_budget(self.estimates.get(name), description):
-            return self.run_step(name, work)
+            return self.run_step(name, work, description, requested=requested)
         return None
 
     def fits_budget(self, estimate: StepEstimate | None, description: str) -> bool:

@@ -9,16 +9,16 @@ from typing import NamedTuple
 from sklearn.base import clone
 
 from tamiz._study.budget import Budget, StepEstimate
-from tamiz._study.mean_rank import N_BOOTSTRAP, bootstrap_cost
 from tamiz._study.models import (
-    COLUMN_PARAMETERS,
     MAX_IMPORTANCE_WORK,
     MAX_NOISE_COORDINATES,
     MAX_SEARCH_SECONDS,
     affordable_searches,
+    column_options,
     evaluation_size,
 )
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz.assessment.mean_ranks import N_BOOTSTRAP
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.linear_coefficient import LinearCoefficient
@@ -67,6 +67,11 @@ _COUNT_SCORINGS = (None, "accuracy", "balanced_accuracy")
 # The products of coordinates, which ridge regression sums once, in all folds together: of rows that fit into cache, and of more.
 _RIDGE_PRODUCT, _LARGE_RIDGE_PRODUCT = 4.5e-9, 1e-8
 _CACHED_VALUES = 8_000_000
+# The most values that are counted per bootstrap sample of the mean rank: fifteen million take 10 to 20 s for all samples on two
+# cores. A category takes a quarter of the time of a number. The fixed cost of a column equals that of so many rows, and more if the
+# target is a number, because cut points are then computed outside of kernels.
+_MAX_VALUES = 1.5e7
+_COLUMN_COST_ROWS, _NUMERIC_TARGET_COST_ROWS = 5_000, 15_000
 # The seconds of the reasons for each column relative to those of the search: merits from counts find no pairs of columns known.
 _REASONS_SHARE, _WRAPPER_REASONS_SHARE = 1.5, 0.5
 
@@ -118,7 +123,7 @@ def estimate_steps(
     compared = max_compared_columns(used, budget)
     n_compared = n_compared_rows(compared, n, budget)
     joined, drawn = max_graph_rows(mapped, n_shown, budget.scale) if sample_graph else n, min(n_shown, 2000)
-    resampled = bootstrap_cost(schema, budget)
+    resampled = 0.0 if bootstrap_refusal(schema, budget) else bootstrap_cost(schema)
     refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
     ranked_again = 1.9e-6 * resampled + 0.02 * used * bool(resampled) + 6.5e-9 * refitted
     compared_seconds = 0.005 + 6e-8 * compared * n_compared + 0.75e-9 * compared**2 * n_compared
@@ -240,8 +245,7 @@ def expected_evaluations(search: Search, schema: Schema) -> int:
     if isinstance(search, Beam):
         return search.width * stepwise
     # Without the columns that it is restricted to, which change little.
-    restricted = {name for name in COLUMN_PARAMETERS if name in search.get_params(deep=False)}
-    free: Search = clone(search).set_params(**dict.fromkeys(restricted))
+    free: Search = clone(search).set_params(**dict.fromkeys(column_options(search)))
     most = free.max_evaluations(free.make_problem(schema.names, schema.used, None))
     return stepwise if most is None else min(most, _MAX_EVALUATIONS)
 
@@ -252,3 +256,19 @@ def _fold_cost(merit: CrossValidated) -> _FoldCost:
     if merit.estimator in ("gaussian_nb", "naive_bayes") and merit.scoring not in _COUNT_SCORINGS:
         return _PROBABILITY_COST
     return _MODEL_COSTS.get(merit.estimator, _REFIT_COST)
+
+
+def bootstrap_cost(schema: Schema) -> float:
+    """Return the cost of one bootstrap sample of the mean rank, in counted values."""
+    by_column = _COLUMN_COST_ROWS if schema.has_classes else _NUMERIC_TARGET_COST_ROWS
+    return (schema.n_rows + by_column) * (len(schema.numeric) + len(schema.categorical) / 4)
+
+
+def bootstrap_refusal(schema: Schema, budget: Budget) -> str:
+    """Return why the mean rank has no bootstrap intervals, "" if it has."""
+    if bootstrap_cost(schema) <= budget.scale * _MAX_VALUES:
+        return ""
+    return (
+        f"{N_BOOTSTRAP} bootstrap samples of {schema.n_rows:,} rows and {len(schema.used):,} columns would exceed the time "
+        "budget (max_seconds=, --max-seconds)"
+    )

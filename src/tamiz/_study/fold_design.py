@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tamiz._study.leakage import exclude_leaks, find_leakage
+from tamiz._study.leakage import exclude_leaks
+from tamiz.assessment.findings import PossibleLeak
+from tamiz.assessment.leaks import find_leaks
 from tamiz.exceptions import DataError
-from tamiz.report.records.columns import FoldDesignRecord, LeakageFinding
 from tamiz.report.score_text import ScoreFormat
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
@@ -38,14 +39,14 @@ class FoldDesign:
     ----------
     table : Table
         Without the column of the groups or the time. The table itself if random folds suit it.
-    leaks : list of LeakageFinding
+    leaks : list of PossibleLeak
     comparison : FoldDesignComparison or None
         Of the design that is used; None for random folds.
     warnings : tuple of Verdict
     """
 
     table: Table
-    leaks: list[LeakageFinding]
+    leaks: list[PossibleLeak]
     comparison: FoldDesignComparison | None = None
     warnings: tuple[Verdict, ...] = ()
 
@@ -53,10 +54,6 @@ class FoldDesign:
     def roles(self) -> dict[str, str]:
         """The parameter of `study` that states the groups or the time, and its value."""
         return {} if self.comparison is None else {self.comparison.kind: self.comparison.name}
-
-    def describe(self) -> FoldDesignRecord | None:
-        """Return the comparison as a record."""
-        return None if self.comparison is None else FoldDesignRecord(**asdict(self.comparison))
 
 
 def choose_fold_design(table: Table, *, random_folds: bool) -> FoldDesign:
@@ -71,7 +68,7 @@ def choose_fold_design(table: Table, *, random_folds: bool) -> FoldDesign:
     random_folds : bool
         Whether the user asked for random folds.
     """
-    leaks = find_leakage(table)
+    leaks = find_leaks(table)
     if random_folds or table.schema.target is None or table.groups is not None or table.time is not None:
         return FoldDesign(table, leaks)
     repeated = find_repeated_id(table)
@@ -79,7 +76,7 @@ def choose_fold_design(table: Table, *, random_folds: bool) -> FoldDesign:
     if repeated is not None:
         grouped = _with_role(table, repeated.name, "groups")
         if grouped is not None:
-            own_leaks = find_leakage(grouped)
+            own_leaks = find_leaks(grouped)
             found = _compare(grouped, own_leaks)
             if found is not None and found.is_dependent:
                 return _respecting(found, grouped, own_leaks, ())
@@ -102,7 +99,7 @@ def choose_fold_design(table: Table, *, random_folds: bool) -> FoldDesign:
 
 
 def _respecting(
-    found: FoldDesignComparison, table: Table, leaks: list[LeakageFinding], warnings: tuple[Verdict, ...]
+    found: FoldDesignComparison, table: Table, leaks: list[PossibleLeak], warnings: tuple[Verdict, ...]
 ) -> FoldDesign:
     """Return the design of the folds, without the column of the groups or the time."""
     reason = f"it is the {'group' if found.kind == 'groups' else 'time'} of the rows"
@@ -112,7 +109,7 @@ def _respecting(
     return FoldDesign(without, leaks, found, (*warnings, _describe_design(found)))
 
 
-def _times(table: Table, leaks: Sequence[LeakageFinding]) -> list[tuple[str, bool]]:
+def _times(table: Table, leaks: Sequence[PossibleLeak]) -> list[tuple[str, bool]]:
     """Return the dates and the columns by which the rows are sorted, and whether they are both."""
     leaking = {name for leak in leaks for name in leak.names}
     dates = [
@@ -136,7 +133,7 @@ def _with_role(table: Table, name: str, role: str) -> Table | None:
         return None
 
 
-def _compare(table: Table, leaks: Sequence[LeakageFinding], *, forward: bool = True) -> FoldDesignComparison | None:
+def _compare(table: Table, leaks: Sequence[PossibleLeak], *, forward: bool = True) -> FoldDesignComparison | None:
     """Return the comparison of the folds of a table with random ones, None if it has too few rows, groups or times for them."""
     # Imported late: it loads scikit-learn's models.
     from tamiz.assessment import compare_fold_designs

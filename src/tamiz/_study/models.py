@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_search
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn
-from tamiz.runtime.verdicts import Verdict
+from tamiz.runtime.user_warnings import capture_warnings, plain_notes
 from tamiz.search.base import Search
 from tamiz.selection.null_distribution import MIN_PERMUTATIONS
 from tamiz.selection.permutation_null import default_n_permutations
@@ -42,15 +41,6 @@ MAX_IMPORTANCE_WORK = 4e9
 # `run_noise_experiment` requires so many.
 _MIN_NOISE_ROWS = 20
 _REQUEST_HINT = "Ask for it with assess=True (--assess)."
-
-
-class LeakageScores(TypedDict):
-    """The fields of a `LeakageExclusion` that an evaluation adds."""
-
-    model: str
-    scoring: str
-    with_leaks: float
-    without_leaks: float
 
 
 @dataclass(frozen=True)
@@ -87,10 +77,8 @@ class ModelEvaluation:
     missing: MissingRule = "distribute"
     budget: Budget = DEFAULT_BUDGET
 
-    def recommend(
-        self, selector: SubsetSelector, *, searched: bool, left_out: Collection[int] = ()
-    ) -> Recommendation | None:
-        """Return the comparison of the default candidates, and of a fitted selector that was asked for; None on failure.
+    def recommend(self, selector: SubsetSelector, *, searched: bool, left_out: Collection[int] = ()) -> Recommendation:
+        """Return the comparison of the default candidates, and of a fitted selector that was asked for.
 
         Parameters
         ----------
@@ -101,9 +89,8 @@ class ModelEvaluation:
         left_out : collection of column numbers, default=()
             Columns that the default candidates do not search, because others are equivalent.
         """
-        if searched and not self._fits((1 + self.n_splits) * self.search_seconds(selector)):
-            warn("TZ503", f"Selections were not compared: {self._search_time_note(selector)}")
-            return None
+        if searched and not self._count_searches(selector, 0):
+            raise DataError(self._search_time_note(selector))
         # Imported late: it loads scikit-learn's models.
         from tamiz.assessment import recommend_columns
         from tamiz.assessment.candidate_selections import default_candidates
@@ -116,25 +103,21 @@ class ModelEvaluation:
             left_out=left_out,
         )
         asked: dict[str, Any] = {_candidate_id(selector): selector} if searched else {}
-        try:
-            with capture_warnings():
-                return recommend_columns(
-                    self.table,
-                    candidates=asked | defaults,
-                    scoring=self._scorings(),
-                    n_splits=self.n_splits,
-                    keep_all=selector.n_features is None,
-                    recommend=next(iter(asked), None),
-                    random_state=self.seed,
-                )
-        except (DataError, MemoryError) as error:
-            self._skip_or_raise("The comparison of selections", error)
-            return None
+        with capture_warnings():
+            return recommend_columns(
+                self.table,
+                candidates=asked | defaults,
+                scoring=self._scorings(),
+                n_splits=self.n_splits,
+                keep_all=selector.n_features is None,
+                recommend=next(iter(asked), None),
+                random_state=self.seed,
+            )
 
-    def score_with_leaks(self, with_leaks: Table, found: Recommendation) -> LeakageScores | None:
+    def score_with_leaks(self, with_leaks: Table, found: Recommendation) -> dict[str, Any]:
         """Return the score of the model that decides on all columns, with the columns of possible leakage and without.
 
-        None if it cannot be computed. The rows and folds are those of the recommendation.
+        These are fields of a `LeakageExclusion`. The rows and folds are those of the recommendation.
         """
         from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
         from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
@@ -142,17 +125,13 @@ class ModelEvaluation:
 
         rows, _ = sample_rows(with_leaks, self.max_rows, self.n_splits, make_rng(self.seed))
         rows, _ = drop_zero_weights(rows)
-        try:
-            with capture_warnings(), ignore_known_warnings():
-                # The folds of the table without the leaks, in which other rows may be equal.
-                folds = draw_folds(drop_zero_weights(self.table)[0], self.n_splits, make_rng(self.seed))
-                models, _ = resolve_models([found.deciding_model], rows.schema)
-                scorings, _ = resolve_scorings(found.scorings[:1], rows, folds, models.values())
-                every = np.ones((1, rows.schema.n_columns), dtype=bool)
-                values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
-        except (DataError, MemoryError) as error:
-            self._skip_or_raise("The score with possible target leakage", error, requested=False)
-            return None
+        with capture_warnings(), ignore_known_warnings():
+            # The folds of the table without the leaks, in which other rows may be equal.
+            folds = draw_folds(drop_zero_weights(self.table)[0], self.n_splits, make_rng(self.seed))
+            models, _ = resolve_models([found.deciding_model], rows.schema)
+            scorings, _ = resolve_scorings(found.scorings[:1], rows, folds, models.values())
+            every = np.ones((1, rows.schema.n_columns), dtype=bool)
+            values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
         return {
             "model": found.models[found.deciding_model],
             "scoring": found.scorings[0],
@@ -187,32 +166,22 @@ class ModelEvaluation:
             options["max_rows"] = self.max_rows
         return options | {"random_state": self.seed}
 
-    def assess(self, selector: SubsetSelector) -> SelectionReport | None:
-        """Return the assessment of a fitted selector (`selection_report`); None if that takes too long, or fails."""
+    def assess(self, selector: SubsetSelector) -> SelectionReport:
+        """Return the assessment of a fitted selector (`selection_report`)."""
         from tamiz.assessment import selection_report
 
-        n_shuffles = default_n_permutations(self.table.schema)
-        if not self.requested:
-            n_searches = affordable_searches(
-                n_shuffles, self.n_splits, self.search_seconds(selector), self._max_search_seconds
+        n_shuffles = self._count_searches(selector, default_n_permutations(self.table.schema)) - 1 - self.n_splits
+        if n_shuffles < 0:
+            raise DataError(self._search_time_note(selector))
+        with capture_warnings():
+            found = selection_report(
+                selector,
+                self.table,
+                scoring=self.scoring,
+                n_splits=self.n_splits,
+                n_permutations=n_shuffles,
+                random_state=self.seed,
             )
-            if n_searches == 0:
-                warn("TZ503", f"The search was not repeated inside folds: {self._search_time_note(selector)}")
-                return None
-            n_shuffles = n_searches - 1 - self.n_splits
-        try:
-            with capture_warnings():
-                found = selection_report(
-                    selector,
-                    self.table,
-                    scoring=self.scoring,
-                    n_splits=self.n_splits,
-                    n_permutations=n_shuffles,
-                    random_state=self.seed,
-                )
-        except (DataError, MemoryError) as error:
-            self._skip_or_raise("The reliability of the selection", error)
-            return None
         notes = [*self.notes, *found.notes]
         if not n_shuffles:
             notes.append(
@@ -222,41 +191,34 @@ class ModelEvaluation:
         return replace(found, notes=plain_notes(notes))
 
     def estimate_error_rates(
-        self, selected: SubsetSelector | Recommendation, n_draws: int
-    ) -> SelectionErrorRates | None:
-        """Return the error rates on semi-synthetic targets (`selection_error_rates`), None on failure.
+        self, selected: SubsetSelector | Recommendation | None, n_draws: int
+    ) -> SelectionErrorRates:
+        """Return the error rates on semi-synthetic targets (`selection_error_rates`).
 
         Parameters
         ----------
-        selected : SubsetSelector or Recommendation
-            A recommendation is represented by its search for as many columns.
+        selected : SubsetSelector or Recommendation or None
+            A recommendation is represented by its search for as many columns. None raises an error.
         n_draws : int
         """
         from tamiz.assessment import selection_error_rates
         from tamiz.assessment.candidate_selections import default_candidates
         from tamiz.assessment.selector_adapters import PathAdapter
 
+        if selected is None:
+            raise DataError("It needs the reliability of the selection.")
         selector: Any = selected
         if not isinstance(selected, SubsetSelector):
-            paths = default_candidates(self.table.schema, self.missing)
-            path = paths.get(selected.recommended)
+            path = default_candidates(self.table.schema, self.missing).get(selected.recommended)
             if not isinstance(path, PathAdapter):
-                warn(
-                    "TZ503", "No column is dropped by a search, so there are no error rates on semi-synthetic targets."
-                )
-                return None
+                raise DataError("No column is dropped by a search.")
             selector = path.of_size(len(selected.columns))
-        try:
-            with capture_warnings():
-                found = selection_error_rates(selector, self.table, n_draws=n_draws, random_state=self.seed)
-        except (DataError, MemoryError) as error:
-            # The other sections of the study do not depend on these rates.
-            self._skip_or_raise("The estimate of error rates on semi-synthetic targets", error, requested=False)
-            return None
+        with capture_warnings():
+            found = selection_error_rates(selector, self.table, n_draws=n_draws, random_state=self.seed)
         return replace(found, notes=plain_notes(found.notes))
 
-    def run_noise_experiment(self, merit: Merit) -> NoiseExperiment | None:
-        """Return the scores of models as noise columns and copies are added; None if a row has many coordinates, or on failure.
+    def run_noise_experiment(self, merit: Merit) -> NoiseExperiment:
+        """Return the scores of models as noise columns and copies are added; an error if a row has many coordinates.
 
         Gradient boosting is left out: it takes as long as all others together, and behaves as the forest does.
 
@@ -266,28 +228,22 @@ class ModelEvaluation:
             The merit that selects among the original and the added columns.
         """
         if (n := self.table.schema.n_coordinates) > MAX_NOISE_COORDINATES and not self.requested:
-            sentence = f"No noise columns and copies were added: a row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}."
-            note_user([Verdict("TZ503", f"{sentence} {_REQUEST_HINT}")])
-            return None
+            raise DataError(f"A row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}. {_REQUEST_HINT}")
         from tamiz.assessment import run_noise_experiment
         from tamiz.models.named_models import resolve_models
 
-        try:
-            with capture_warnings():
-                found = run_noise_experiment(
-                    self.table,
-                    merit=merit,
-                    models=[name for name in resolve_models(None, self.table.schema)[0] if name != "gradient_boosting"],
-                    n_added=_N_ADDED_COLUMNS,
-                    scoring=self.scoring,
-                    n_draws=1,
-                    max_rows=max(self.table.schema.n_rows, _MIN_NOISE_ROWS),
-                    n_splits=self.n_splits,
-                    random_state=self.seed,
-                )
-        except (DataError, MemoryError) as error:
-            self._skip_or_raise("The noise experiment", error, requested=False)
-            return None
+        with capture_warnings():
+            found = run_noise_experiment(
+                self.table,
+                merit=merit,
+                models=[name for name in resolve_models(None, self.table.schema)[0] if name != "gradient_boosting"],
+                n_added=_N_ADDED_COLUMNS,
+                scoring=self.scoring,
+                n_draws=1,
+                max_rows=max(self.table.schema.n_rows, _MIN_NOISE_ROWS),
+                n_splits=self.n_splits,
+                random_state=self.seed,
+            )
         return replace(found, notes=plain_notes([*self.notes, *found.notes]))
 
     def search_seconds(self, selector: SubsetSelector) -> float:
@@ -295,19 +251,19 @@ class ModelEvaluation:
         share = self.table.schema.n_rows / max(selector.schema_.n_rows, 1)
         return 1e-6 * selector.n_evaluations_ * selector.merit_cost_ * min(share, 1.0)
 
-    def _fits(self, seconds: float) -> bool:
-        return self.requested or seconds <= self._max_search_seconds
-
-    @property
-    def _max_search_seconds(self) -> float:
-        """The limit of all searches in folds and on shuffled targets."""
-        return self.budget.scale * MAX_SEARCH_SECONDS
+    def _count_searches(self, selector: SubsetSelector, n_permutations: int) -> int:
+        """Return the number of searches on all rows, in folds and on shuffled targets; 0 if those in folds take too long."""
+        if self.requested:
+            return 1 + self.n_splits + n_permutations
+        return affordable_searches(
+            n_permutations, self.n_splits, self.search_seconds(selector), self.budget.scale * MAX_SEARCH_SECONDS
+        )
 
     def _search_time_note(self, selector: SubsetSelector) -> str:
         """Return the reason why the searches in folds were skipped, and the option that forces them."""
         return (
             f"{1 + self.n_splits} searches of about {self.search_seconds(selector):.1f} s take more than "
-            f"{self._max_search_seconds:.0f} s. {_REQUEST_HINT}"
+            f"{self.budget.scale * MAX_SEARCH_SECONDS:.0f} s. {_REQUEST_HINT}"
         )
 
     def _scorings(self) -> list[str] | None:
@@ -316,21 +272,16 @@ class ModelEvaluation:
         beside = ["balanced_accuracy", "accuracy"] if self.table.schema.has_classes else []
         return list(dict.fromkeys([self.scoring, *beside]))
 
-    def _skip_or_raise(self, description: str, error: Exception, *, requested: bool | None = None) -> None:
-        if self.requested if requested is None else requested:
-            raise error
-        warn("TZ503", f"{description} was not computed: {error}")
-
 
 # Parameters of a search that restrict the columns that it may select.
-COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
+_COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
 
 
 def column_options(search: Search | None) -> dict[str, Any]:
     """Return the parameters of a search that restrict the columns."""
     if search is None:
         return {}
-    return {name: value for name, value in search.get_params(deep=False).items() if name in COLUMN_PARAMETERS}
+    return {name: value for name, value in search.get_params(deep=False).items() if name in _COLUMN_PARAMETERS}
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:

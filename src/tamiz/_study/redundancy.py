@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf_ordering
-from scipy.spatial.distance import squareform
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz.assessment.linear_dependences import find_linear_dependences
@@ -18,6 +16,8 @@ from tamiz.criteria.kind_associations import (
     REDUNDANT,
     KindAssociations,
     associate_columns,
+    complete_linkage_groups,
+    leaf_order,
     max_rows,
     one_sided_associations,
 )
@@ -30,48 +30,6 @@ from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows
-
-
-def complete_linkage_groups(similarities: Floats, threshold: float) -> list[NDArray[np.intp]]:
-    """Return the complete-linkage groups of two or more columns.
-
-    Parameters
-    ----------
-    similarities : ndarray of shape (n_columns, n_columns)
-        In [0, 1], symmetric.
-    threshold : float
-        The smallest similarity of a pair in a group.
-    """
-    # Only the few columns with a similar other column can be in a group.
-    some = np.flatnonzero((similarities >= threshold).any(axis=1))
-    if not len(some):
-        return []
-    distances = 1 - similarities[np.ix_(some, some)]
-    np.fill_diagonal(distances, 0.0)
-    # 1e-12 covers rounding: 1 - (1 - threshold) may differ from the threshold in the last bit.
-    labels = fcluster(linkage(squareform(distances, checks=False), "complete"), 1 - threshold + 1e-12, "distance")
-    return [group for label in np.unique(labels) if len(group := some[labels == label]) > 1]
-
-
-def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
-    """Return columns in an order that puts similar ones side by side: all, or those with the largest similarities.
-
-    Parameters
-    ----------
-    similarities : ndarray of shape (n_columns, n_columns)
-        In [0, 1], symmetric, with a diagonal of 0.
-    max_columns : int
-    """
-    strongest = similarities.max(axis=1)
-    kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])
-    if len(kept) < 3:
-        return kept
-    square = 1 - similarities[np.ix_(kept, kept)]
-    np.fill_diagonal(square, 0.0)
-    distances = squareform(square, checks=False)
-    tree = optimal_leaf_ordering(linkage(distances, "average"), distances)
-    return kept[leaves_list(tree)]
-
 
 # Limits: columns that are compared (the best of more), and pairs times rows (a sample of more), seconds of one core.
 _MAX_COLUMNS, _MAX_WORK, _MIN_ROWS = 2000, 4_000_000_000, 1_000

@@ -71,11 +71,7 @@ def describe_reproduction(
         script.add_selection(selector, roles or {})
     elif comparison is not None and not excluded and not roles and not changed.keys() & _CANDIDATE_OPTIONS:
         script.add_comparison(comparison)
-    return ReproductionRecord(
-        command=None,
-        python=script.text(),
-        placeholders=script.placeholders,
-    )
+    return ReproductionRecord(python=script.text(), placeholders=tuple(script.placeholders))
 
 
 def _changed_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,18 +97,13 @@ class _Script:
         self._arguments = arguments
         self._schema = schema
         self._lines: list[str] = []
-        self._placeholders: dict[str, str] = {}
+        self.placeholders: dict[str, str] = {}
         data = arguments["data"]
         self._file = Path(data).name if isinstance(data, str | os.PathLike) else None
 
-    @property
-    def placeholders(self) -> tuple[str, ...]:
-        """The placeholders for objects that were in memory."""
-        return tuple(self._placeholders)
-
     def text(self) -> str:
         """Return the script."""
-        placeholders = [f"{name} = ...  # {comment}" for name, comment in self._placeholders.items()]
+        placeholders = [f"{name} = ...  # {comment}" for name, comment in self.placeholders.items()]
         head = (
             ["# Replace each ... by the object that was passed to the study.", *placeholders, ""]
             if placeholders
@@ -138,7 +129,7 @@ class _Script:
         self._lines += [
             "",
             "# Only the selection of the section Subset.",
-            *self._source_lines("table"),
+            *self._source_lines(),
             f"selector = {chosen}.fit(table)",
         ]
         self._lines += ["print(selector.get_feature_names_out().tolist())"]
@@ -152,7 +143,7 @@ class _Script:
         self._lines += [
             "",
             "# Only the recommended columns.",
-            *self._source_lines("table"),
+            *self._source_lines(),
             f"found = {format_call('recommend_columns', ['table', *named])}",
             "print(list(found.columns))",
         ]
@@ -179,8 +170,8 @@ class _Script:
                 arguments.append(value if is_positional else f"{one.name}={value}")
         return format_call("SubsetSelector", arguments)
 
-    def _source_lines(self, name: str) -> list[str]:
-        if "data" in self._placeholders and self._is_table():
+    def _source_lines(self) -> list[str]:
+        if "data" in self.placeholders and isinstance(self._arguments["data"], Table):
             opened = "data"
         else:
             self._add_import("tamiz", "open_table")
@@ -196,14 +187,11 @@ class _Script:
         if self._has_missing_levels:
             self._add_import("tamiz.table", "add_missing_level")
             opened = format_call("add_missing_level", [opened])
-        return [f"{name} = {opened}"]
+        return [f"table = {opened}"]
 
     @property
     def _has_missing_levels(self) -> bool:
         return any(column.levels[1:] == (MISSING_LEVEL,) for column in self._schema.columns)
-
-    def _is_table(self) -> bool:
-        return isinstance(self._arguments["data"], Table)
 
     def _supports_pipeline(self) -> bool:
         """Whether a data frame can express the selection: it has no times, kinds of weights, numeric kinds and date parts."""
@@ -273,7 +261,7 @@ class _Script:
         try:
             return self._writer.write(value)
         except NoExpressionError:
-            self._placeholders[name] = _placeholder_comment(value)
+            self.placeholders[name] = _placeholder_comment(value)
             return name
 
 

@@ -4,197 +4,192 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tamiz._study.associations import describe_shown_distributions, describe_statistics
-from tamiz._study.budget import Budget, StepRunner
+from tamiz._study.budget import StepRunner
+from tamiz._study.estimates import bootstrap_refusal
 from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
 from tamiz._study.maps import MapRequest
-from tamiz._study.mean_rank import describe_mean_rank
-from tamiz._study.models import LeakageScores, ModelEvaluation, prepare_evaluation
+from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import RankingCriterion, describe_chance_level, describe_ranking
+from tamiz._study.ranking import describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
-from tamiz._study.subset import describe_subset, explain_subset, similar_columns
-from tamiz.criteria import registry as criteria
+from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.reduction.table_embedding import TableEmbedding, fit_map
-from tamiz.report.records.columns import (
-    ColumnDecision,
-    DistributionsRecord,
-    RankingRecord,
-    RedundancyRecord,
-    SimilarColumn,
-    SubsetRecord,
-)
-from tamiz.report.records.maps import ColorColumn, MapRecord, QualityRecord
+from tamiz.report.records.columns import ColumnDecision
+from tamiz.report.records.maps import MapRecord, QualityRecord
+from tamiz.report.records.study import StudyRecord
 from tamiz.runtime.codec import Named
-from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn, warn_user
-from tamiz.search import registry as searches
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import has_significant_column
+from tamiz.selection.subset_record import ColumnReason, SubsetRecord
+from tamiz.selection.subset_report import (
+    describe_lattice,
+    describe_reasons,
+    describe_subset,
+    similar_columns,
+)
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally
 from tamiz.table.views import RowNumbers, select_columns
 
 if TYPE_CHECKING:
-    from tamiz.assessment import NoiseExperiment, Recommendation, SelectionErrorRates, SelectionReport
+    from tamiz.assessment import Recommendation
 
 # The error rate of the association of a recommended column with the target.
 _CHANCE_LEVEL = 0.025
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """The requested or default subset, and the sections that evaluate the selection by models; None was not computed.
-
-    `comparison` are the arguments with which `recommend_columns` selected the columns, None if it did not.
-    """
-
-    subset: SubsetRecord | None = None
-    recommendation: Recommendation | None = None
-    decisions: tuple[ColumnDecision, ...] = ()
-    assessment: SelectionReport | None = None
-    error_rates: SelectionErrorRates | None = None
-    noise_experiment: NoiseExperiment | None = None
-    comparison: dict[str, Any] | None = None
-    leakage_scores: LeakageScores | None = None
-
-
-@dataclass(frozen=True)
+@dataclass
 class StudyRun:
-    """One run of `study`: the table, the graph of its rows, and the parameters that several steps use.
+    """One run of `study`: the table, the graph of its rows, what several steps use, and the record that the steps fill.
 
     Attributes
     ----------
     steps : StepRunner
+    record : StudyRecord
     row_graph : RowGraph
     rows : ndarray of row numbers
         The rows that the maps show.
+    selector : SubsetSelector
+        Fitted by `select`.
+    with_leaks : Table
+        The table with the columns of possible leakage.
     missing, dissimilarity, assess, semi_synthetic, scoring, points
         As in `study`.
     seed : int
-    search_seed : int
-        Seed of the search and of its evaluation.
-    with_leaks : Table or None
-        The table with the columns of possible leakage, None if none are set aside.
-    leaking : frozenset of str
-        The columns that alone predict the target almost perfectly.
+    comparison : dict or None
+        The arguments with which `recommend_columns` selected the columns, None if it did not.
     """
 
     steps: StepRunner
+    record: StudyRecord
     row_graph: RowGraph
     rows: RowNumbers
+    selector: SubsetSelector
+    with_leaks: Table
+    seed: int
+    _: KW_ONLY
     missing: MissingRule
     dissimilarity: str
-    seed: int
-    search_seed: int
-    _: KW_ONLY
     assess: bool | None
     semi_synthetic: int
     scoring: str | None
     points: bool
-    with_leaks: Table | None = None
-    leaking: frozenset[str] = frozenset()
+    comparison: dict[str, Any] | None = None
 
     @property
     def table(self) -> Table:
         """The table."""
         return self.row_graph.table
 
-    @property
-    def budget(self) -> Budget:
-        """The time and memory budget."""
-        return self.steps.budget
+    def add(self, **sections: Any) -> None:
+        """Set sections of the record."""
+        self.record = replace(self.record, **sections)
 
-    def rank(
-        self, ranked: list[RankingCriterion]
-    ) -> tuple[RankingRecord | None, DistributionsRecord | None, RedundancyRecord | None]:
-        """Return the ranking of the columns by every criterion, their distributions, and their redundancy."""
-        warn_user(group_warnings(self.table))
+    def rank(self, ranked: list[RankingCriterion]) -> None:
+        """Rank the columns by every criterion, and add their distributions and their redundancy."""
+        table, steps, budget = self.table, self.steps, self.steps.budget
+        warn_user(group_warnings(table))
         # Relevances that compare rows with rows read the table of their RankingCriterion instead.
-        weighted = weight_groups_equally(self.table)
-        scored = self.steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
-        ranking = scored
+        weighted = weight_groups_equally(table)
+        ranking = scored = steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
         if scored is not None:
-            mean_rank = self.steps.run_optional(
+            refusal = bootstrap_refusal(weighted.schema, budget)
+            mean_rank = steps.run_optional(
                 "mean rank",
-                lambda: describe_mean_rank(weighted, ranked, scored, self.seed, self.budget),
+                lambda: combine_ranks(weighted, ranked, scored.scores, self.seed, refusal=refusal),
                 "the mean rank over all criteria",
             )
-            ranking = replace(scored, mean_rank=mean_rank)
-            at_chance = describe_chance_level(self.table, ranking, self.missing)
-            ranking = replace(ranking, at_chance=tuple(one for one in at_chance if one.name not in self.leaking))
-            ranking = (
-                self.steps.run_step("associations", partial(describe_statistics, self.table, ranking, self.seed))
-                or ranking
-            )
-        redundancy = self.steps.run_optional(
+            ranked_on = replace(scored, mean_rank=mean_rank)
+            leaking = self.record.table.leaking
+            at_chance = describe_chance_level(table, ranked_on, self.missing)
+            ranked_on = replace(ranked_on, at_chance=tuple(one for one in at_chance if one.name not in leaking))
+            associated = steps.run_step("associations", lambda: describe_statistics(table, ranked_on, self.seed))
+            ranking = associated or ranked_on
+        redundancy = steps.run_optional(
             "redundancy",
-            lambda: describe_redundancy(self.table, ranking, self.missing, self.budget),
+            lambda: describe_redundancy(table, ranking, self.missing, budget),
             "the redundancy of the columns",
         )
-        distributions = self.steps.run_optional(
+        distributions = steps.run_optional(
             "distributions",
-            lambda: describe_shown_distributions(self.table, ranking, self.seed),
-            "the distributions of the columns",
+            lambda: describe_shown_distributions(table, ranking, self.seed),
+            "the distribution of each column",
         )
-        return ranking, distributions, redundancy
+        self.add(ranking=ranking, redundancy=redundancy, distributions=distributions)
 
-    def select(self, selector: SubsetSelector, *, requested: bool) -> SubsetRecord | None:
-        """Run the search and return the subset, with the reason why each column is in or out.
+    def select(self, *, requested: bool) -> None:
+        """Run the search and add the subset, with the reason why each column is in or out.
 
         A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
         """
-        table, same = self.table, dict[int, int]()
-
-        def search() -> SubsetRecord | None:
-            nonlocal table, same
-            table, same = selector._without_equivalents(self.table)
-            return _search_subset(selector, table, self.table, self.steps, self.leaking)
-
-        try:
-            subset = self.steps.run_step("subset", search)
-        except (DataError, MemoryError) as error:
-            if requested:
-                raise
-            warn("TZ503", f"The subset of columns is left out: {error}")
-            return None
-        if subset is None:
-            return None
+        found = self.steps.run_step("subset", self._search, "the subset of columns", requested=requested)
+        if found is None:
+            return
+        subset, table, same = found
         explained = self.steps.run_optional(
-            "reasons", lambda: self._explain(selector, subset, table, same), "why each column is selected or not"
+            "reasons", lambda: self._explain_subset(subset, table, same), "the reason for each column"
         )
-        return explained or subset
+        self.add(subset=explained or subset)
 
-    def _explain(
-        self, selector: SubsetSelector, subset: SubsetRecord, table: Table, same: dict[int, int]
-    ) -> SubsetRecord:
-        """Return the subset with why each column is in or out, and which selected columns are redundant."""
-        notes = [
-            *describe_equivalents(same, table.schema.names),
-            *redundant_pair_notes(table, subset.columns, self.budget),
+    def _explain_subset(self, subset: SubsetRecord, table: Table, same: dict[int, int]) -> SubsetRecord:
+        """Return the subset with its reasons and lattice, of columns that were not searched too, and notes on redundant pairs."""
+        names, size = table.schema.names, len(subset.columns) + 1
+        unsearched = [
+            ColumnReason(name=names[j], chosen=False, same_as=names[kept], alternative_size=size)
+            for j, kept in same.items()
         ]
-        return explain_subset(subset, selector, table, notes, same)
+        reasons = [*describe_reasons(self.selector, table), *unsearched]
+        notes = [*describe_equivalents(same, names), *redundant_pair_notes(table, subset.columns, self.steps.budget)]
+        return replace(
+            subset,
+            reasons=tuple(sorted(reasons, key=lambda one: names.index(one.name))),
+            lattice=describe_lattice(self.selector, table),
+            notes=plain_notes(notes),
+        )
 
-    def embed(
-        self, map_requests: Sequence[MapRequest], max_rows: int | None
-    ) -> tuple[tuple[MapRecord, ...], QualityRecord | None]:
+    def _search(self) -> tuple[SubsetRecord, Table, dict[int, int]] | None:
+        """Return the subset, the table of the searched columns, and the others with their equivalent, or None."""
+        selector = self.selector
+        table, same = selector._without_equivalents(self.table)
+        try:
+            # The evaluation of the study compares the merit with chance.
+            with capture_warnings() as messages:
+                selector.fit(table)
+        except KeyboardInterrupt:
+            self.steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
+            if not hasattr(selector, "archive_"):
+                return None
+        finally:
+            # The section states which columns were not searched. A column that predicts the target by its missing values may have
+            # no information in the others.
+            unsearched, leaking = table.schema.excluded_column_notes, self.record.table.leaking
+            shown = [
+                one
+                for one in messages
+                if one not in unsearched and (one.code != "TZ302" or leaking.isdisjoint(one.columns))
+            ]
+            warn_user([*self.table.schema.excluded_column_notes, *shown])
+        return describe_subset(selector), table, same
+
+    def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> None:
         """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
         drawn: list[tuple[TableEmbedding, MapRecord]] = []
         self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
         evaluated = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
-        return tuple(described for _, described in drawn), evaluated
+        self.add(maps=tuple(described for _, described in drawn), quality=evaluated)
 
     def _fit_maps(
         self,
@@ -218,7 +213,7 @@ class StudyRun:
             try:
                 builder = self.row_graph.builder if needs_graph(one.reducer) else None
                 seen = self.row_graph.with_map_columns(table)
-                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.budget.scale, builder)
+                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.steps.budget.scale, builder)
                 # All columns explain the map.
                 mapped = replace(mapped, table=table)
                 name = Named(id=one.id, label=one.label)
@@ -237,82 +232,99 @@ class StudyRun:
         seen = self.row_graph.with_map_columns(self.table)
         return describe_quality(seen, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
 
-    def evaluate(
-        self, selector: SubsetSelector, subset: SubsetRecord | None, *, fallback: bool, requested: bool
-    ) -> Evaluated:
-        """Return the selection of the study with its evaluation: the requested subset, or that of a comparison of selections.
+    def evaluate(self, *, fallback: bool, requested: bool) -> None:
+        """Evaluate the selection by models: that of the requested search, or the one that a comparison of selections recommends.
 
         Parameters
         ----------
-        selector : SubsetSelector
-            Fitted if there is a subset.
-        subset : SubsetRecord or None
-            That of the requested search; None if none was requested.
         fallback : bool
             Whether the selector searches for a subset if there is no comparison.
         requested : bool
             Whether an error of this search is raised.
         """
-        searched = subset is not None
-        table, same = self._scored_table(selector, searched=searched), dict[int, int]()
+        selector, steps, searched = self.selector, self.steps, self.record.subset is not None
+        table = self._scored_table() if searched else self.table
+        seed = selector.random_state if isinstance(selector.random_state, int) else self.seed
         evaluation = prepare_evaluation(
-            table, self.scoring, self.search_seed, assess=self.assess, missing=self.missing, budget=self.budget
+            table, self.scoring, seed, assess=self.assess, missing=self.missing, budget=steps.budget
         )
-        found = None
-        if evaluation is not None:
-
-            def compare() -> Recommendation | None:
-                nonlocal same
-                if not searched:
-                    # The comparison scores these columns, and does not search them.
-                    same = selector._without_equivalents(self.table)[1]
-                return evaluation.recommend(selector, searched=searched, left_out=same)
-
-            found = self.steps.run_optional("recommendation", compare, "the comparison of selections")
-        if found is None and fallback and self.steps.interruption_note is None:
-            subset = self.select(selector, requested=requested)
+        found = None if evaluation is None else self._compare(evaluation, searched=searched)
+        if found is None and fallback and steps.interruption_note is None:
+            self.select(requested=requested)
         if evaluation is None:
-            self._find_chance(selector, subset, None, table)
-            return Evaluated(subset)
-        assessed = None
+            self._find_chance(table)
+            return
         if searched:
-            assessed = self.steps.run_optional(
-                "assessment", lambda: evaluation.assess(selector), "the reliability of the selection"
+            assessed = steps.run_optional(
+                "assessment",
+                lambda: evaluation.assess(selector),
+                "the reliability of the selection",
+                requested=evaluation.requested,
             )
-        if found is not None:
-            note_user(equivalent := describe_equivalents(same, table.schema.names))
-            found = replace(found, notes=plain_notes([*evaluation.notes, *equivalent, *found.notes]))
-        rates = self._estimate_error_rates(
-            evaluation, found if not searched else None if assessed is None else selector
-        )
-        experiment = self.steps.run_optional(
+            self.add(assessment=assessed)
+        if self.semi_synthetic:
+            selected = found if not searched else selector if self.record.assessment else None
+            rates = steps.run_optional(
+                "error rates",
+                lambda: evaluation.estimate_error_rates(selected, self.semi_synthetic),
+                "the estimate of error rates on semi-synthetic targets",
+            )
+            self.add(error_rates=rates)
+        noise = steps.run_optional(
             "noise_experiment",
             lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
             "the noise experiment",
         )
-        decisions: tuple[ColumnDecision, ...] | None = None
-        if found is not None and not searched:
-            decisions = self.steps.run_optional(
-                "reasons",
-                partial(self._explain_choice, found, evaluation, same),
-                "why each column is recommended or not",
-            )
-        chance = self._find_chance(selector, subset, assessed, table)
-        if found is not None and not searched:
-            chance = self._find_chance_of_choice(found, table)
-        # A score above the baseline, with the choice included, is evidence of its own.
-        if found is not None and chance and found.gain.interval[0] <= 0:
-            found, decisions = replace(found, chance=chance), None
-        leakage_scores = None
+        self.add(noise_experiment=noise)
+        chance = self._find_chance(table) if searched or found is None else self._find_chance_of_choice(found)
         if found is not None:
-            warn_user(perfect_score_warnings(found))
-            note_user(loss_warnings(found))
-            if (reliability := assessed if searched else found.report) is not None:
-                note_user(stability_warnings(found, reliability.stability, decisions or ()))
-            if self.with_leaks is not None:
-                leakage_scores = evaluation.score_with_leaks(self.with_leaks, found)
-        comparison = None if found is None or searched else evaluation.comparison_options(self.table.schema.n_rows)
-        return Evaluated(subset, found, decisions or (), assessed, rates, experiment, comparison, leakage_scores)
+            self._conclude(found, evaluation, chance)
+
+    def _compare(self, evaluation: ModelEvaluation, *, searched: bool) -> Recommendation | None:
+        """Add the comparison of selections and why each column is recommended or not; return it."""
+        schema = evaluation.table.schema
+
+        def compare() -> tuple[Recommendation, dict[int, int]]:
+            # The comparison scores columns that are equivalent to another one, and does not search them.
+            same = {} if searched else self.selector._without_equivalents(self.table)[1]
+            return evaluation.recommend(self.selector, searched=searched, left_out=same), same
+
+        compared = self.steps.run_optional(
+            "recommendation", compare, "the comparison of selections", requested=evaluation.requested
+        )
+        if compared is None:
+            return None
+        found, same = compared
+        note_user(equivalent := describe_equivalents(same, schema.names))
+        found = replace(found, notes=plain_notes([*evaluation.notes, *equivalent, *found.notes]))
+        decisions = None
+        if not searched:
+            self.comparison = evaluation.comparison_options(self.table.schema.n_rows)
+            decisions = self.steps.run_optional(
+                "reasons", lambda: self._explain_choice(found, evaluation, same), "the reason for each column"
+            )
+        self.add(recommendation=found, decisions=decisions or ())
+        return found
+
+    def _conclude(self, found: Recommendation, evaluation: ModelEvaluation, chance: str) -> None:
+        """Withdraw a recommendation that may be chance, warn of what it loses, and score it with the possible leaks."""
+        # A score above the baseline, with the choice included, is evidence of its own.
+        if chance and found.gain.interval[0] <= 0:
+            found = replace(found, chance=chance)
+            self.add(recommendation=found, decisions=())
+        warn_user(perfect_score_warnings(found))
+        note_user(loss_warnings(found))
+        if (reliability := self.record.reliability) is not None:
+            note_user(stability_warnings(found, reliability.stability, self.record.decisions))
+        exclusion = self.record.leakage_exclusion
+        if exclusion is not None:
+            scores = self.steps.run_step(
+                "leaks",
+                lambda: evaluation.score_with_leaks(self.with_leaks, found),
+                "the score with possible target leakage",
+                requested=False,
+            )
+            self.add(leakage_exclusion=replace(exclusion, **(scores or {})))
 
     def _explain_choice(
         self, found: Recommendation, evaluation: ModelEvaluation, same: dict[int, int]
@@ -330,46 +342,40 @@ class StudyRun:
                 name=schema.names[j],
                 kept=schema.names[j] in kept,
                 share=shares.get(schema.names[j], 0.0),
-                same_as=schema.names[same[j]] if j in same and schema.names[j] not in kept else None,
+                same_as=None if j in columns else schema.names[same[j]],
                 relevance=relevances.get(j),
-                similar=tuple(
-                    SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])
-                ),
+                similar=similar.get(j, ()),
                 p_value=p_values.get(j),
             )
             for j in schema.used.tolist()
         )
 
-    def _scored_table(self, selector: SubsetSelector, *, searched: bool) -> Table:
-        """Return the table with the columns to score: after a search, those that were searched."""
-        if not searched or len(selector.schema_.used) == len(self.table.schema.used):
+    def _scored_table(self) -> Table:
+        """Return the table with the columns that were searched."""
+        searched = self.selector.schema_
+        if len(searched.used) == len(self.table.schema.used):
             return self.table
-        reasons = {j: str(column.exclusion_reason) for j, column in enumerate(selector.schema_.columns)}
-        return select_columns(self.table, selector.schema_.used.tolist(), reasons)
+        reasons = {j: str(column.exclusion_reason) for j, column in enumerate(searched.columns)}
+        return select_columns(self.table, searched.used.tolist(), reasons)
 
-    def _find_chance(
-        self,
-        selector: SubsetSelector,
-        subset: SubsetRecord | None,
-        assessed: SelectionReport | None,
-        table: Table,
-    ) -> str:
+    def _find_chance(self, table: Table) -> str:
         """Return in a sentence why the subset may be chance, "" if it is not; the null of the assessment decides, if any."""
+        subset, assessed = self.record.subset, self.record.assessment
         if (
             subset is None
             or not subset.columns
-            or not self.leaking.isdisjoint(subset.columns)
+            or not self.record.table.leaking.isdisjoint(subset.columns)
             or self.steps.interruption_note is not None
         ):
             return ""
         if assessed is None or assessed.null is None:
-            null = selector._chance_null(table)
+            null = self.selector._chance_null(table)
         else:
             null = assessed.null if assessed.null.explained_by_chance else None
-        selector._warn_of_chance(null)
+        self.selector._warn_of_chance(null)
         return "" if null is None else null.sentence
 
-    def _find_chance_of_choice(self, found: Recommendation, table: Table) -> str:
+    def _find_chance_of_choice(self, found: Recommendation) -> str:
         """Return in a sentence why recommended columns may be chance, "" if they are not.
 
         They are not if the score, with the choice included, is above the baseline, or if one of them is significantly associated
@@ -377,7 +383,7 @@ class StudyRun:
         """
         if found.gain.interval[0] > 0:
             return ""
-        schema, kept = table.schema, set(found.columns)
+        table, schema, kept = self.table, self.table.schema, set(found.columns)
         columns = np.array([j for j in schema.used.tolist() if schema.names[j] in kept], dtype=np.intp)
         if has_significant_column(table, columns, _CHANCE_LEVEL / max(len(schema.used), 1)):
             return ""
@@ -391,56 +397,11 @@ class StudyRun:
         warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")
         return sentence
 
-    def _estimate_error_rates(
-        self, evaluation: ModelEvaluation, selected: SubsetSelector | Recommendation | None
-    ) -> SelectionErrorRates | None:
-        """Return the error rates on semi-synthetic targets, if they are requested; a warning states why there are none."""
-        if not self.semi_synthetic:
-            return None
-        if selected is None:
-            if self.steps.interruption_note is None:
-                warn(
-                    "TZ503",
-                    "The error rates on semi-synthetic targets are left out with the reliability of the selection.",
-                )
-            return None
-        return self.steps.run_optional(
-            "error rates",
-            lambda: evaluation.estimate_error_rates(selected, self.semi_synthetic),
-            "the error rates on semi-synthetic targets",
-        )
-
-    def describe_colors_and_clusters(self, ranking: RankingRecord | None) -> tuple[ColorColumn, ...]:
-        """Return the columns and the clusters that the maps can be coloured by."""
-        colors = describe_colors(self.table, self.rows, ranking)
+    def describe_colors_and_clusters(self) -> None:
+        """Add the columns and the clusters that the maps can be coloured by."""
+        colors = describe_colors(self.table, self.rows, self.record.ranking)
         seen = self.row_graph.with_map_columns(self.table)
         clusters = self.steps.run_optional(
-            "clusters", lambda: describe_clusters(seen, self.rows, self.seed), "clusters of the rows"
+            "clusters", lambda: describe_clusters(seen, self.rows, self.seed), "the clustering of the rows"
         )
-        return (*colors, *(() if clusters is None else (clusters,)))
-
-
-def _search_subset(
-    selector: SubsetSelector, opened: Table, table: Table, steps: StepRunner, leaking: frozenset[str]
-) -> SubsetRecord | None:
-    """Return the subset of the columns of `table`, the searched ones of the table; None if there is none."""
-    try:
-        # The evaluation of the study compares the merit with chance.
-        with capture_warnings() as messages:
-            selector.fit(opened)
-    except KeyboardInterrupt:
-        steps.record_interrupt(f"subset, after {getattr(selector, 'n_evaluations_', 0):,} evaluations")
-        if not hasattr(selector, "archive_"):
-            return None
-    finally:
-        # The section states which columns were not searched. A column that predicts the target by its missing values may have no
-        # information in the others.
-        unsearched = opened.schema.excluded_column_notes
-        shown = [
-            one
-            for one in messages
-            if one not in unsearched and (one.code != "TZ302" or leaking.isdisjoint(one.columns))
-        ]
-        warn_user([*table.schema.excluded_column_notes, *shown])
-    merit = Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_)
-    return describe_subset(selector, merit, Named(**method_label(searches, selector.search_)))
+        self.add(colors=(*colors, *(() if clusters is None else (clusters,))))

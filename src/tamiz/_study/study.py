@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from inspect import signature
 from typing import Any, Unpack
@@ -23,10 +23,10 @@ from tamiz._study.leakage import exclude_leaks, leakage_warnings
 from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, choose_map_columns, resolve_maps
 from tamiz._study.missing_values import missing_level_notes, missing_value_notes
 from tamiz._study.models import column_options
-from tamiz._study.ranking import choose_ranking_criteria
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyRun
 from tamiz._study.table import describe_table
+from tamiz.assessment.mean_ranks import choose_ranking_criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -51,12 +51,11 @@ from tamiz.runtime.user_warnings import (
     collect_warnings,
     is_muted,
     mute_codes,
-    warn,
     warn_user,
 )
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import check_codes
-from tamiz.search.base import Problem, Search
+from tamiz.search.base import Search
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
@@ -191,10 +190,9 @@ def study(
     check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
     check_maps(maps or (), dissimilarity)
     most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
-    most_drawn = None if isinstance(points, bool) else check_integer("points", points, low=2)
+    most_drawn = MAX_SHOWN_ROWS if isinstance(points, bool) else check_integer("points", points, low=2)
     _check_semi_synthetic(semi_synthetic, assess=assess)
-    asked_selector = SubsetSelector() if selector is None else selector
-    run = StepRunner(Budget(max_seconds))
+    steps = StepRunner(Budget(max_seconds))
     rng = make_rng(random_state)
     with (
         mute_codes(check_codes(mute)),
@@ -202,35 +200,35 @@ def study(
         collect_warnings(warn_notes=False) as collected,
         capture_imputation_notes() as imputed,
     ):
-        opened = run.run_required(
+        opened = steps.run_required(
             "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options))
         )
         notes_on_levels, opened = missing_level_notes(opened.schema), add_missing_level(opened)
         schema = opened.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
-        with run.budget.paused():
+        with steps.budget.paused():
             compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
-        method = choose_merit_and_search(asked_selector.merit, asked_selector.search, schema, missing)
-        asked = asks_for_subset(asked_selector)
-        searched = _can_search(method[0], schema, assess=assess, semi_synthetic=semi_synthetic)
-        rows = sample_rows(schema.n_rows, MAX_SHOWN_ROWS if most_drawn is None else most_drawn, rng)
-        prepared = run.run_required(
-            "table",
-            lambda: _design_table(
-                opened,
-                (lambda one: method[1].make_problem(one.names, one.used, asked_selector.n_features))
-                if searched
-                else None,
-                keep_leaks=keep_leaks,
-                random_folds=random_folds,
-            ),
-        )
-        table, exclusion, schema = prepared.record, prepared.exclusion, prepared.table.schema
+        selector = SubsetSelector() if selector is None else clone(selector)
+        asked, sized = asks_for_subset(selector), selector.n_features is not None
+        merit, search = choose_merit_and_search(selector.merit, selector.search, schema, missing)
+        searched = _can_search(merit, schema, assess=assess, semi_synthetic=semi_synthetic)
+        rows = sample_rows(schema.n_rows, most_drawn, rng)
+
+        def describe() -> tuple[FoldDesign, Table, LeakageExclusion | None, TableRecord]:
+            design = choose_fold_design(opened, random_folds=random_folds)
+            leaks, names, used = design.leaks, design.table.schema.names, design.table.schema.used
+            problem = search.make_problem(names, used, selector.n_features) if searched and leaks else None
+            warn_user(design.warnings)
+            table, exclusion = exclude_leaks(design.table, () if keep_leaks else leaks, problem)
+            return design, table, exclusion, describe_table(table, leaks)
+
+        design, table, exclusion, described = steps.run_required("table", describe)
+        schema = table.schema
         warn_user(notes_on_levels)
         plan = plan_study(
-            prepared.table,
-            run.budget,
-            method if searched else None,
+            table,
+            steps.budget,
+            (merit, search) if searched else None,
             maps=maps,
             map_rows=most_fitted,
             map_columns=map_columns,
@@ -240,95 +238,78 @@ def study(
             assessed=assess is not False,
             asked=asked,
             semi_synthetic=semi_synthetic,
-            n_distinct={column.name: column.n_distinct for column in table.columns},
+            n_distinct={column.name: column.n_distinct for column in described.columns},
         )
-        columns, wanted, run.estimates = plan.map_columns, plan.maps, plan.estimates
-        row_graph = _build_graph(run, prepared.table, graph, relevances, wanted, rows, rng, columns)
+        steps.estimates = plan.estimates
+        row_graph = _build_graph(steps, table, graph, relevances, plan, rows, rng)
         seed = int(rng.integers(2**63))
-        used_selector = clone(asked_selector).set_params(
-            merit=method[0], search=method[1], stop=run.budget.search_stopping(asked_selector.stop, len(schema.used))
+        selector.set_params(
+            merit=merit, search=search, stop=steps.budget.search_stopping(selector.stop, len(schema.used))
         )
-        if used_selector.random_state is None:
+        if selector.random_state is None:
             # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
-            used_selector.random_state = random_state if isinstance(random_state, int) else seed
-        of_search = used_selector.random_state
-        study_run = StudyRun(
-            run,
-            row_graph,
-            rows,
-            missing,
-            dissimilarity,
-            seed,
-            of_search if isinstance(of_search, int) else seed,
-            assess=assess,
-            semi_synthetic=semi_synthetic,
-            scoring=scoring,
-            points=bool(points),
-            with_leaks=None if exclusion is None else prepared.design.table,
-            leaking=table.leaking,
-        )
-        ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
-        ranking, distributions, redundancy = study_run.rank(ranked)
-        first = searched and (asked or assess is False)
-        sized = asked_selector.n_features is not None
-        subset = study_run.select(used_selector, requested=asked or sized) if first else None
-        fitted_maps, quality = study_run.embed(wanted, most_fitted)
-        evaluated = study_run.evaluate(
-            used_selector, subset, fallback=searched and not first, requested=bool(assess or semi_synthetic or sized)
-        )
-        subset = evaluated.subset
-        if exclusion is not None:
-            if evaluated.leakage_scores is not None:
-                exclusion = replace(exclusion, **evaluated.leakage_scores)
-            warn_user(leakage_warnings(prepared.design.leaks, schema, exclusion)[:1])
-        colors = study_run.describe_colors_and_clusters(ranking) if points and fitted_maps else ()
-        methods = [
-            *(one.relevance for one in ranked if ranking is not None),
-            *([] if subset is None else [method[0]]),
-            *(one.reducer for one in wanted if fitted_maps),
-            *([row_graph.builder] if isinstance(row_graph.builder, GraphBuilder) else []),
-        ]
-        warn_user(missing_value_notes(schema, imputed, methods, has_pairs=redundancy is not None))
-        warn_user(run.omission_notes())
-        warnings = dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])
-        shown = sorted(itertools.filterfalse(is_muted, warnings), key=lambda one: one.rank)
-    return Result(
-        StudyRecord(
+            selector.random_state = random_state if isinstance(random_state, int) else seed
+        record = StudyRecord(
             tamiz=__version__,
             versions=_versions(),
             title=_title(data),
             seed=random_state if isinstance(random_state, int) else None,
-            warnings=tuple(shown),
-            interruption=run.interruption_note,
-            table=table,
+            table=described,
             leakage_exclusion=exclusion,
-            fold_design=prepared.design.describe(),
+            fold_design=design.comparison,
             graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
-            ranking=ranking,
-            distributions=distributions,
-            redundancy=redundancy,
-            subset=subset,
-            recommendation=evaluated.recommendation,
-            decisions=evaluated.decisions,
-            noise_experiment=evaluated.noise_experiment,
-            assessment=evaluated.assessment,
-            error_rates=evaluated.error_rates,
-            maps=fitted_maps,
-            map_columns=None if columns is None else tuple(schema.names[j] for j in columns),
-            quality=quality,
-            colors=colors,
+            map_columns=None if plan.map_columns is None else tuple(schema.names[j] for j in plan.map_columns),
+        )
+        run = StudyRun(
+            steps,
+            record,
+            row_graph,
+            rows,
+            selector,
+            design.table,
+            seed,
+            missing=missing,
+            dissimilarity=dissimilarity,
+            assess=assess,
+            semi_synthetic=semi_synthetic,
+            scoring=scoring,
+            points=bool(points),
+        )
+        ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
+        run.rank(ranked)
+        first = searched and (asked or assess is False)
+        if first:
+            run.select(requested=asked or sized)
+        run.embed(plan.maps, most_fitted)
+        run.evaluate(fallback=searched and not first, requested=bool(assess or semi_synthetic or sized))
+        record = run.record
+        if record.leakage_exclusion is not None:
+            warn_user(leakage_warnings(design.leaks, schema, record.leakage_exclusion)[:1])
+        if points and record.maps:
+            run.describe_colors_and_clusters()
+        methods = [
+            *(one.relevance for one in ranked if record.ranking is not None),
+            *([] if record.subset is None else [merit]),
+            *(one.reducer for one in plan.maps if record.maps),
+            *([row_graph.builder] if isinstance(row_graph.builder, GraphBuilder) else []),
+        ]
+        warn_user(missing_value_notes(schema, imputed, methods, has_pairs=record.redundancy is not None))
+        warn_user(steps.omission_notes())
+        warnings = dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])
+        run.add(
+            warnings=tuple(sorted(itertools.filterfalse(is_muted, warnings), key=lambda one: one.rank)),
+            interruption=steps.interruption_note,
             reproduction=describe_reproduction(
                 study,
                 arguments,
                 schema,
-                None if subset is None else used_selector,
-                evaluated.comparison,
+                None if record.subset is None else selector,
+                run.comparison,
                 () if exclusion is None else exclusion.columns,
-                prepared.design.roles,
+                design.roles,
             ),
-        ),
-        run.timings,
-    )
+        )
+    return Result(run.record, steps.timings)
 
 
 @dataclass(frozen=True)
@@ -370,37 +351,6 @@ def asks_for_subset(selector: SubsetSelector) -> bool:
     restricted = column_options(search)
     usual = clone(search).set_params(**dict.fromkeys(restricted))
     return not any(value is not None for value in restricted.values()) or repr(usual) != repr(BestFirst())
-
-
-@dataclass(frozen=True)
-class _TableDesign:
-    """The design of the folds with the table that it needs, the table without possible leaks, their columns, and its record."""
-
-    design: FoldDesign
-    table: Table
-    exclusion: LeakageExclusion | None
-    record: TableRecord
-
-
-def _design_table(
-    table: Table, make_problem: Callable[[Schema], Problem] | None, *, keep_leaks: bool, random_folds: bool
-) -> _TableDesign:
-    """Choose the design of the folds, exclude the possible leaks, and describe the table.
-
-    Parameters
-    ----------
-    table : Table
-    make_problem : callable or None
-        Returns the problem of the search.
-    keep_leaks, random_folds : bool
-        As in `study`.
-    """
-    design = choose_fold_design(table, random_folds=random_folds)
-    used, exclusion = design.table, None
-    if design.leaks and not keep_leaks:
-        used, exclusion = exclude_leaks(used, design.leaks, make_problem and make_problem(used.schema))
-    warn_user(design.warnings)
-    return _TableDesign(design, used, exclusion, describe_table(used, design.leaks))
 
 
 def _check_arguments(data: Any, table_options: Mapping[str, Any], selector: Any, graph: Any) -> None:
@@ -452,33 +402,27 @@ def _title(data: Any) -> str:
 
 
 def _build_graph(
-    run: StepRunner,
+    steps: StepRunner,
     table: Table,
     requested: GraphBuilder | Graph | None,
     relevances: Sequence[Relevance] | None,
-    maps: Sequence[MapRequest],
+    plan: StudyPlan,
     shown_rows: RowNumbers,
     rng: np.random.Generator,
-    columns: list[int] | None,
 ) -> RowGraph:
     """Return the graph of the rows; without one if nothing needs it, or, with a warning, if a default one cannot be built."""
-    methods = [*(relevances or ()), *(one.reducer for one in maps)]
-    if relevances is not None and requested is None and not any(map(needs_graph, methods)):
-        return RowGraph(table, map_columns=columns)
-    asked = [*(relevances or ()), *(one.reducer for one in maps if one.explicit)]
+    asked = [*(relevances or ()), *(one.reducer for one in plan.maps if one.explicit)]
+    required = requested is not None or any(map(needs_graph, asked))
+    without = RowGraph(table, map_columns=plan.map_columns)
+    if relevances is not None and not required and not any(needs_graph(one.reducer) for one in plan.maps):
+        return without
 
-    def build() -> RowGraph | None:
-        try:
-            # The record of the graph describes its components, which most tables have several of.
-            with mute_codes(["TZ401"]):
-                return build_row_graph(table, requested, shown_rows, rng, run.budget.scale, columns=columns)
-        except (DataError, MemoryError) as error:
-            if requested is not None or any(map(needs_graph, asked)):
-                raise
-            warn("TZ503", f"The graph of the rows is left out: {error}")
-            return None
+    def build() -> RowGraph:
+        # The record of the graph describes its components, which most tables have several of.
+        with mute_codes(["TZ401"]):
+            return build_row_graph(table, requested, shown_rows, rng, steps.budget.scale, columns=plan.map_columns)
 
-    return run.run_optional("graph", build, "the graph of the rows") or RowGraph(table, map_columns=columns)
+    return steps.run_optional("graph", build, "the graph of the rows", requested=required) or without
 
 
 def _versions() -> dict[str, str]:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz._study.leakage import find_leakage, leakage_warnings
+from tamiz._study.leakage import leakage_warnings
+from tamiz.assessment.findings import PossibleLeak
+from tamiz.assessment.leaks import find_leaks
 from tamiz.report.records.columns import (
     ClassWeight,
     ColumnSummary,
     DuplicateRowsRecord,
     EqualRowsRecord,
     KindSuggestion,
-    LeakageFinding,
     NumberSummary,
     TableRecord,
 )
@@ -27,8 +28,7 @@ from tamiz.table.duplicate_detection import (
     Hashes,
     compute_fingerprints,
     find_duplicate_columns,
-    rows_with_equal_hash,
-    run_starts,
+    find_duplicate_rows,
 )
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
 from tamiz.table.row_order import describe_row_order, monotone_column_warnings
@@ -79,58 +79,51 @@ def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
 _MAX_EXAMPLE_ROWS = 5
 
 
-def describe_duplicates(table: Table, fingerprints: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
+def describe_duplicates(table: Table, hashes: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
     """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class.
 
     Parameters
     ----------
     table : Table
-    fingerprints : tuple of two ndarrays
+    hashes : tuple of two ndarrays
         Two hashes of each row, from `compute_fingerprints`.
     """
-    # Without used columns no two rows are called equal.
-    shared = rows_with_equal_hash(fingerprints[0]) if len(table.schema.used) else np.empty(0, dtype=np.intp)
-    first, second = fingerprints[0][shared], fingerprints[1][shared]
-    y = target_array(table)[shared] if table.schema.target is not None else np.zeros(len(shared))
-    # Equal rows become neighbours, ordered by the target, then by their position in the table.
-    order = np.lexsort((y, second, first))
-    rows, y = shared[order], y[order]
-    new_row = run_starts(first[order]) | run_starts(second[order])
-    group = np.cumsum(new_row) - 1
-    part = np.cumsum(new_row | run_starts(y)) - 1
-    repeated = np.bincount(part)[part] > 1
-    equal = _equal_rows(table, rows[repeated], part[repeated])
-    contradicting = np.zeros(len(rows), dtype=bool)
-    if table.schema.has_classes and len(rows):
-        ends = np.append(np.flatnonzero(new_row)[1:], len(rows)) - 1
-        contradicting = (part[ends] > part[np.flatnonzero(new_row)])[group]
+    n = table.schema.n_rows
+    found = find_duplicate_rows(table, np.zeros(n) if table.schema.target is None else target_array(table), hashes)
+    if found is None:
+        # Without used columns no two rows are called equal.
+        return DuplicateRowsRecord(n=0, example=(), contradictions=EqualRowsRecord(n=0, example=()))
+    repeated = np.bincount(found.first_row, minlength=n)[found.first_row] > 1
+    n_targets = np.bincount(found.alike, found.first_row == np.arange(n), minlength=n)[found.alike]
+    contradicting = (n_targets > 1) & table.schema.has_classes
     return DuplicateRowsRecord(
-        # The first row of each group repeats none.
-        n=equal.n - len(np.unique(part[repeated])),
-        example=equal.example,
-        contradictions=_equal_rows(table, rows[contradicting], group[contradicting]),
+        n=found.n_duplicates,
+        example=_first_group(table, repeated, found.first_row),
+        contradictions=EqualRowsRecord(
+            n=int(contradicting.sum()), example=_first_group(table, contradicting, found.alike)
+        ),
     )
 
 
-def _equal_rows(table: Table, rows: NDArray[np.intp], group: NDArray[np.intp]) -> EqualRowsRecord:
-    """Return the number of rows, and the first group as row numbers of the user's table."""
-    if not len(rows):
-        return EqualRowsRecord(n=0, example=())
-    example = np.sort(rows[group == group[np.argmin(rows)]])[:_MAX_EXAMPLE_ROWS]
-    return EqualRowsRecord(n=len(rows), example=tuple(table.row_numbers[example].tolist()))
+def _first_group(table: Table, mask: NDArray[np.bool_], group: NDArray[np.intp]) -> tuple[int, ...]:
+    """Return the first group of some rows as row numbers of the user's table."""
+    if not mask.any():
+        return ()
+    rows = np.flatnonzero(mask & (group == group[np.argmax(mask)]))[:_MAX_EXAMPLE_ROWS]
+    return tuple(table.row_numbers[rows].tolist())
 
 
 # Levels that are listed.
 _MAX_LEVELS = 20
 
 
-def describe_table(table: Table, leaks: Sequence[LeakageFinding] | None = None) -> TableRecord:
+def describe_table(table: Table, leaks: Sequence[PossibleLeak] | None = None) -> TableRecord:
     """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders.
 
     Parameters
     ----------
     table : Table
-    leaks : sequence of LeakageFinding, default=None
+    leaks : sequence of PossibleLeak, default=None
         The columns of possible leakage, if they are known; those that the table excludes are not warned of.
     """
     schema = table.schema
@@ -145,7 +138,7 @@ def describe_table(table: Table, leaks: Sequence[LeakageFinding] | None = None) 
         classes = tuple(ClassWeight(name=name, weight=total) for name, total in pairs)
     prints = compute_fingerprints(table)
     same = find_duplicate_columns(table, prints.columns)
-    leaks = find_leakage(table) if leaks is None else leaks
+    leaks = find_leaks(table) if leaks is None else leaks
     order = describe_row_order(table)
     warn_user(
         [

@@ -12,6 +12,8 @@ registry = Registry(
     stability              set_stability:stability                  function   Stability of sets of columns
     ranking_stability      rank_stability:ranking_stability         function   Stability of a ranking over samples of the rows
     RankingStability       ranking_report:RankingStability          record     Result of ranking_stability
+    mean_rank              mean_ranks:mean_rank                     function   Mean rank over several criteria with intervals
+    MeanRank               findings:MeanRank                        record     Result of mean_rank
     Ranking                column_ranking:Ranking                   record     Result of tamiz.rank
     compare_columns        column_comparison:compare_columns        function   Effect of a selection on models
     ColumnComparison       column_comparison:ColumnComparison       record     Result of compare_columns
@@ -25,12 +27,14 @@ registry = Registry(
     calibration            rate_calibration:calibration             function   Predicted against observed rates of a class
     conditional_importance column_importance:conditional_importance function   What each column adds to the others in a model
     ConditionalImportance  column_importance:ConditionalImportance  record     Result of conditional_importance
+    find_leaks             leaks:find_leaks                         function   Columns of possible target leakage
+    PossibleLeak           findings:PossibleLeak                    record     Result of find_leaks
     find_target_formulas   target_formulas:find_target_formulas     function   Formulas of a few columns that determine the target
     TargetFormula          target_formulas:TargetFormula            record     Result of find_target_formulas
     find_linear_dependences linear_dependences:find_linear_dependences function  Columns that are linear functions of a few others
     LinearDependence       linear_dependences:LinearDependence      record     Result of find_linear_dependences
     compare_fold_designs   fold_designs:compare_fold_designs        function   Whether random folds overstate a score
-    FoldDesignComparison   fold_designs:FoldDesignComparison        record     Result of compare_fold_designs
+    FoldDesignComparison   findings:FoldDesignComparison            record     Result of compare_fold_designs
     recommend_columns      recommendation:recommend_columns         function   Recommended one of several selections
     Recommendation         score_report:Recommendation              record     Result of recommend_columns
     """,

@@ -6,11 +6,15 @@ from tamiz.assessment.column_importance import ConditionalImportance as Conditio
 from tamiz.assessment.column_importance import conditional_importance as conditional_importance
 from tamiz.assessment.column_ranking import Ranking as Ranking
 from tamiz.assessment.error_rates import SelectionErrorRates as SelectionErrorRates
-from tamiz.assessment.fold_designs import FoldDesignComparison as FoldDesignComparison
+from tamiz.assessment.findings import FoldDesignComparison as FoldDesignComparison
+from tamiz.assessment.findings import MeanRank as MeanRank
+from tamiz.assessment.findings import PossibleLeak as PossibleLeak
 from tamiz.assessment.fold_designs import compare_fold_designs as compare_fold_designs
 from tamiz.assessment.interactions import find_interactions as find_interactions
+from tamiz.assessment.leaks import find_leaks as find_leaks
 from tamiz.assessment.linear_dependences import LinearDependence as LinearDependence
 from tamiz.assessment.linear_dependences import find_linear_dependences as find_linear_dependences
+from tamiz.assessment.mean_ranks import mean_rank as mean_rank
 from tamiz.assessment.nested_cv import selection_report as selection_report
 from tamiz.assessment.noise_experiment import run_noise_experiment as run_noise_experiment
 from tamiz.assessment.rank_stability import ranking_stability as ranking_stability

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, stats
 
+from tamiz.assessment.findings import FoldDesignComparison
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Fold, drop_zero_weights, make_folds
 from tamiz.runtime.random import Seed, make_rng
@@ -29,84 +29,9 @@ _N_CONTIGUOUS = 20
 _N_TIME_PARTS = 30
 # Fewer units have no standard error worth the name.
 _MIN_UNITS = 10
-# The difference of the losses in standard errors, and the difference of the scores, from which on the designs differ.
-_MIN_T, _MIN_DIFFERENCE = 2.5, 0.01
-# The p-value of the intraclass correlation below which the rows of a group are dependent.
-_MAX_P = 0.001
 # The half periods of the waves along the time that are tested, beyond those of a trend, and the share of the shortest waves, which
 # are noise. The p-value is conservative, because the trend that is subtracted takes part of the noise.
-_FIRST_WAVE, _LAST_WAVE, _NOISE_WAVES, _MAX_WAVE_P = 5, 40, 0.75, 0.05
-
-
-@dataclass(frozen=True)
-class FoldDesignComparison:
-    """The score of a random forest in folds of whole groups or forward in time, and in random folds of the same rows.
-
-    Attributes
-    ----------
-    kind : {"groups", "time"}
-    name : str
-        The name of the groups or of the time.
-    n_samples, n_units : int
-        The rows that are predicted, and the groups or contiguous parts of the time among them.
-    scoring : {"roc_auc", "roc_auc_ovr_weighted", "r2"}
-        scikit-learn's name of the score of all predictions together.
-    score, random_score : float
-        In folds by groups or time, and in random folds.
-    t : float
-        The mean difference of the losses of each row (squared error, of the probabilities of classes), random folds subtracted, in
-        standard errors over the units.
-    intraclass : float or None
-        The intraclass correlation of the target within groups, of classes that of the class where it is largest; None for a time.
-    intraclass_p : float or None
-        Its p-value (one-way analysis of variance, Bonferroni over the classes).
-    wave_p : float or None
-        The p-value of waves of the target along the time, with contiguous blocks only; else None.
-    """
-
-    kind: Literal["groups", "time"]
-    name: str
-    n_samples: int
-    n_units: int
-    scoring: str
-    score: float
-    random_score: float
-    t: float
-    intraclass: float | None = None
-    intraclass_p: float | None = None
-    wave_p: float | None = None
-
-    @property
-    def is_dependent(self) -> bool:
-        """Whether folds and tests have to respect the groups or the time.
-
-        Either random folds overstate the score, or the target is more alike within groups than by chance (p below 0.001): then the
-        rows are not independent, whatever a forest makes of it, and p-values that assume it are too small.
-        """
-        return self.differs or (self.intraclass_p is not None and self.intraclass_p < _MAX_P)
-
-    @property
-    def differs(self) -> bool:
-        """Whether random folds overstate the score by at least 0.01, and by 2.5 standard errors of the losses."""
-        return self.t >= _MIN_T and self.overstates
-
-    @property
-    def has_waves(self) -> bool:
-        """Whether rows of similar times are alike, beyond the columns and a trend: the p-value of waves is below 0.05."""
-        return self.wave_p is not None and self.wave_p < _MAX_WAVE_P
-
-    @property
-    def overstates(self) -> bool:
-        """Whether the score in random folds is larger by at least 0.01."""
-        return self.random_score - self.score >= _MIN_DIFFERENCE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON types."""
-        return asdict(self) | {
-            "differs": self.differs,
-            "has_waves": self.has_waves,
-            "is_dependent": self.is_dependent,
-        }
+_FIRST_WAVE, _LAST_WAVE, _NOISE_WAVES = 5, 40, 0.75
 
 
 def compare_fold_designs(

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf_ordering
 from scipy.sparse import csr_array
+from scipy.spatial.distance import squareform
 from scipy.special import betainc, betaincinv, gammaln
 
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, count_common_rows
@@ -535,3 +537,44 @@ class _ExplainedVariance:
                 values = codes
             self._values[j], self._coded[j] = values, coded
         return self._values[j]
+
+
+def complete_linkage_groups(similarities: Floats, threshold: float) -> list[NDArray[np.intp]]:
+    """Return the complete-linkage groups of two or more columns.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (n_columns, n_columns)
+        In [0, 1], symmetric.
+    threshold : float
+        The smallest similarity of a pair in a group.
+    """
+    # Only the few columns with a similar other column can be in a group.
+    some = np.flatnonzero((similarities >= threshold).any(axis=1))
+    if not len(some):
+        return []
+    distances = 1 - similarities[np.ix_(some, some)]
+    np.fill_diagonal(distances, 0.0)
+    # 1e-12 covers rounding: 1 - (1 - threshold) may differ from the threshold in the last bit.
+    labels = fcluster(linkage(squareform(distances, checks=False), "complete"), 1 - threshold + 1e-12, "distance")
+    return [group for label in np.unique(labels) if len(group := some[labels == label]) > 1]
+
+
+def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
+    """Return columns in an order that puts similar ones side by side: all, or those with the largest similarities.
+
+    Parameters
+    ----------
+    similarities : ndarray of shape (n_columns, n_columns)
+        In [0, 1], symmetric, with a diagonal of 0.
+    max_columns : int
+    """
+    strongest = similarities.max(axis=1)
+    kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])
+    if len(kept) < 3:
+        return kept
+    square = 1 - similarities[np.ix_(kept, kept)]
+    np.fill_diagonal(square, 0.0)
+    distances = squareform(square, checks=False)
+    tree = optimal_leaf_ordering(linkage(distances, "average"), distances)
+    return kept[leaves_list(tree)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tamiz.assessment.findings import ColumnDistribution
 from tamiz.drift.sentences import verdict_lines
-from tamiz.report.records.columns import ColumnDistribution
 from tamiz.runtime.codec import Interval, JsonResult
 from tamiz.runtime.result_tables import frame_page, make_frame
 from tamiz.runtime.verdicts import Verdict

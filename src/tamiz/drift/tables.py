@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tamiz
-from tamiz._study.associations import describe_distributions
-from tamiz._study.leakage import find_leakage
 from tamiz._study.maps import choose_map_columns
 from tamiz.assessment.associations import describe_associations
+from tamiz.assessment.distributions import describe_distributions
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
+from tamiz.assessment.leaks import find_leaks
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.drift.columns import SharedColumn, compare_columns, kinds_of_second, repeated_rows, share_columns
 from tamiz.drift.result import (
@@ -578,5 +578,5 @@ def _separating(compared: Collection[ColumnDrift]) -> dict[str, str]:
 
 def _leaks(table: Table) -> tuple[str, ...]:
     """Return the columns of possible target leakage, unless these are all columns."""
-    names = tuple(dict.fromkeys(name for leak in find_leakage(table) for name in leak.names))
+    names = tuple(dict.fromkeys(name for leak in find_leaks(table) for name in leak.names))
     return names if len(names) < len(table.schema.used) else ()

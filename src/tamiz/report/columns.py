@@ -26,15 +26,13 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tamiz.assessment.findings import ColumnTestsRecord, UncutColumns
     from tamiz.report.records.columns import (
-        ColumnReason,
-        ColumnTestsRecord,
         CriterionInfo,
         RankingRecord,
-        SubsetRecord,
-        UncutColumns,
     )
     from tamiz.report.records.study import StudyRecord
+    from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 
 # The states of a column by which a reader filters.
 _STATES = (

@@ -9,27 +9,27 @@ from tamiz.report.score_text import ScoreFormat
 from tamiz.report.text import count_with_noun, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.report.records.columns import LeakageExclusion, LeakageFinding
+    from tamiz.assessment.findings import PossibleLeak
+    from tamiz.report.records.columns import LeakageExclusion
 
-ADJUSTED_INFORMATION = "adjusted mutual information"
 # A formula with this score is exact but for rounding; at most so many limits of classes are listed.
 _EXACT_SCORE, _MAX_LIMITS = 0.9999, 5
 
 
-def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
+def leakage_evidence(leakage: PossibleLeak, target: str) -> str:
     """Return the evidence of possible leakage by one column or by a formula, as a predicate that follows the name or names.
 
     Parameters
     ----------
-    leakage : LeakageFinding
+    leakage : PossibleLeak
     target : str
         The name of the target, as printed.
 
     Examples
     --------
-    >>> from tamiz.report.records.columns import LeakageFinding
+    >>> from tamiz.assessment import PossibleLeak
     >>> score = {"score": 0.9964, "score_name": "balanced accuracy", "baseline": 0.5, "n_rows": 1200}
-    >>> leak = LeakageFinding(name="closed", predictor="values", **score, by_groups=False, coverage=None)
+    >>> leak = PossibleLeak(name="closed", predictor="values", **score, by_groups=False)
     >>> leakage_evidence(leak, "churn")
     'alone predicts churn with a balanced accuracy of 99.6% (50% by guessing) in 5-fold cross-validation on 1,200 rows'
     """
@@ -41,10 +41,10 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
         formula = f"{leakage.formula} with the limits {limits}" if limits else leakage.formula
         fewer = f"at most {_score_text(leakage, leakage.baseline)} by fewer columns"
         return f"together {almost}determine {target}: {formula} has {score} on {rows} that were not used to find it ({fewer})"
-    if leakage.score_name == ADJUSTED_INFORMATION:
+    if leakage.score_name == "adjusted mutual information":
         of = " (one of each group)" if leakage.by_groups else ""
         almost = "" if leakage.score > 1 - 1e-9 else "almost "
-        information = f"{ADJUSTED_INFORMATION} {_format_floor(leakage.score, 3)}"
+        information = f"{leakage.score_name} {_format_floor(leakage.score, 3)}"
         scale = "where 1 is a one-to-one recoding and 0 is expected by chance"
         return f"is {almost}a recoding of {target}: {information} on {rows}{of}, {scale}"
     if leakage.score_name != "R2":
@@ -55,7 +55,7 @@ def leakage_evidence(leakage: LeakageFinding, target: str) -> str:
     return f"{subject}predicts {target}{decided} with {score} in {folds} on {rows}{_coverage_text(leakage)}"
 
 
-def _score_text(leakage: LeakageFinding, score: float) -> str:
+def _score_text(leakage: PossibleLeak, score: float) -> str:
     return _format_floor(score, 4) if leakage.score_name == "R2" else f"{_format_floor(100 * score, 1)}%"
 
 
@@ -79,7 +79,7 @@ def exclusion_scores(exclusion: LeakageExclusion) -> str:
     )
 
 
-def _coverage_text(leakage: LeakageFinding) -> str:
+def _coverage_text(leakage: PossibleLeak) -> str:
     """Return a note on the classes that were scored, "" if all were."""
     found = leakage.coverage
     if found is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from tamiz.report.records.columns import ColumnDistribution, DistributionsRecord, TargetGroup
+    from tamiz.assessment.findings import ColumnDistribution, DistributionsRecord, TargetGroup
     from tamiz.report.records.maps import ColorColumn
 
 # Colours of categories; further levels share the last.

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tamiz.assessment.fold_scores import FoldScores
-    from tamiz.report.records.columns import RankingRecord, SubsetRecord
+    from tamiz.report.records.columns import RankingRecord
     from tamiz.report.records.study import StepTiming
     from tamiz.runtime.verdicts import Verdict
+    from tamiz.selection.subset_record import SubsetRecord
 
 
 class Result(WrittenResult):

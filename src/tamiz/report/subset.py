@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.display.column_selection import SearchDisplay
 from tamiz.report.drawing import Chart
-from tamiz.report.records.columns import BestOfSize
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_column_names
+from tamiz.selection.subset_record import BestOfSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tamiz.report.records.columns import SearchStep, SubsetRecord, TableRecord
+    from tamiz.report.records.columns import TableRecord
     from tamiz.report.records.study import StudyRecord
+    from tamiz.selection.subset_record import SearchStep, SubsetRecord
 
 
 # Larger merits have no fixed number of decimals.
@@ -127,15 +128,12 @@ def _steps(course: Sequence[SearchStep]) -> Iterator[dict[str, Any]]:
 
 def _certificate_facts(subset: SubsetRecord) -> list[tuple[str, str]]:
     """Return the certificate of optimality as a fact, an empty list if there is none."""
-    certificate = subset.certificate
-    if certificate is None:
+    if subset.bound is None:
         return []
-    if certificate.proven:
+    if subset.proven:
         return [("Proven best", "no permitted subset is better")]
-    more = format_number(certificate.optimality_gap, digits=2)
-    return [
-        ("Proven", f"no permitted subset has a merit above {format_number(certificate.bound)}, which is {more} more")
-    ]
+    more = format_number(subset.bound - subset.value, digits=2)
+    return [("Proven", f"no permitted subset has a merit above {format_number(subset.bound)}, which is {more} more")]
 
 
 def _n_evaluated_text(subset: SubsetRecord) -> str:

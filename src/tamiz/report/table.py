@@ -22,7 +22,8 @@ from tamiz.report.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, LeakageFinding, TableRecord
+    from tamiz.assessment.findings import PossibleLeak
+    from tamiz.report.records.columns import ColumnSummary, EqualRowsRecord, TableRecord
     from tamiz.report.records.study import StudyRecord
 
 _CLASSES_SHOWN = 12
@@ -138,7 +139,7 @@ def _box(
     }
 
 
-def _leak_row(leak: LeakageFinding, table: TableRecord) -> tuple[str, str]:
+def _leak_row(leak: PossibleLeak, table: TableRecord) -> tuple[str, str]:
     return leak.name, leakage_evidence(leak, shorten(table.target, 40))
 
 

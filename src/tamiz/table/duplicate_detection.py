@@ -37,6 +37,8 @@ class DuplicateRows:
     ----------
     first_row : ndarray of shape (n_rows,)
         The first row that is equal to each row; its own number if no earlier row is.
+    alike : ndarray of shape (n_rows,)
+        One of the rows that are equal to each row in every used column, whatever their target: the same for all of these rows.
     n_duplicates : int
         Number of rows that are equal to an earlier row.
     n_equal_features : int
@@ -46,12 +48,15 @@ class DuplicateRows:
     """
 
     first_row: NDArray[np.intp]
+    alike: NDArray[np.intp]
     n_duplicates: int
     n_equal_features: int
     n_conflicting: int
 
 
-def find_duplicate_rows(table: Table, y: NDArray[Any]) -> DuplicateRows | None:
+def find_duplicate_rows(
+    table: Table, y: NDArray[Any], hashes: tuple[Hashes, Hashes] | None = None
+) -> DuplicateRows | None:
     """Return the rows that are equal in every used column and in the target.
 
     Parameters
@@ -59,6 +64,8 @@ def find_duplicate_rows(table: Table, y: NDArray[Any]) -> DuplicateRows | None:
     table : Table
     y : ndarray of shape (n_rows,)
         The target of every row: int32 codes or float64.
+    hashes : tuple of two ndarrays, default=None
+        Those of `compute_fingerprints`, if they are known.
 
     Returns
     -------
@@ -69,12 +76,13 @@ def find_duplicate_rows(table: Table, y: NDArray[Any]) -> DuplicateRows | None:
     -----
     The cost is one pass over the data and a sort of 8 bytes per row.
     """
-    hashes = compute_fingerprints(table, distinct_values=False).rows if len(table.schema.used) else None
-    if hashes is None:
+    if hashes is None and len(table.schema.used):
+        hashes = compute_fingerprints(table, distinct_values=False).rows
+    if hashes is None or not len(table.schema.used):
         return None
-    shared, leaders = rows_with_equal_hash(hashes[0]), np.arange(len(y))
+    shared, leaders, alike = rows_with_equal_hash(hashes[0]), np.arange(len(y)), np.arange(len(y))
     if not len(shared):
-        return DuplicateRows(leaders, 0, 0, 0)
+        return DuplicateRows(leaders, alike, 0, 0, 0)
     first, second, values = hashes[0][shared], hashes[1][shared], y[shared]
     # Sort rows with equal hashes next to each other, within them by target, and within a target by row number.
     order = np.lexsort((values, second, first))
@@ -83,8 +91,10 @@ def find_duplicate_rows(table: Table, y: NDArray[Any]) -> DuplicateRows | None:
     starts = np.flatnonzero(is_new | run_starts(values[order]))
     leaders[rows] = rows[np.repeat(starts, np.diff(starts, append=len(rows)))]
     group = np.cumsum(is_new) - 1
+    alike[rows] = rows[is_new][group]
     sizes, n_targets = np.bincount(group), np.bincount(group[starts])
-    return DuplicateRows(leaders, len(rows) - len(starts), int(sizes[sizes > 1].sum()), int(sizes[n_targets > 1].sum()))
+    n_equal, n_conflicting = int(sizes[sizes > 1].sum()), int(sizes[n_targets > 1].sum())
+    return DuplicateRows(leaders, alike, len(rows) - len(starts), n_equal, n_conflicting)
 
 
 def rows_with_equal_hash(hashes: Hashes) -> NDArray[np.intp]:

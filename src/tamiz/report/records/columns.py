@@ -1,11 +1,13 @@
-"""Records of the columns: the table, the ranking, the redundancy of the columns, and the subset."""
+"""Records of the columns: the table, the ranking, and the redundancy of the columns."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tamiz.runtime.codec import Interval, Named, check_known, check_lengths
+from tamiz.assessment.findings import ColumnTestsRecord, MeanRank, PossibleLeak, UncutColumns
+from tamiz.runtime.codec import Named, check_known, check_lengths
+from tamiz.selection.subset_record import SimilarColumn
 
 _YEARS = 1800, 2200
 
@@ -52,44 +54,6 @@ class DuplicateRowsRecord(EqualRowsRecord):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Coverage:
-    """The classes that were scored, those with at least `min_rows` rows, and all classes and rows."""
-
-    min_rows: int
-    n_classes: int
-    of_classes: int
-    of_rows: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeakageFinding:
-    """A column of possible target leakage, or several by a formula: its score by values or missing values alone, and the baseline.
-
-    `by_groups` is whether groups of rows were kept in one fold; `coverage` is None if all classes were scored. `decided` is the
-    share of the rows that the score is of: those of other folds' levels, and of classes that the column predicts. A formula has its
-    `columns`, their names in `name`, and the best score of fewer columns as baseline; its `limits` separate classes.
-    """
-
-    name: str
-    predictor: Literal["values", "missing", "formula"]
-    score: float
-    score_name: str
-    baseline: float
-    n_rows: int
-    by_groups: bool
-    coverage: Coverage | None
-    decided: float = 1.0
-    columns: tuple[str, ...] = ()
-    formula: str = ""
-    limits: tuple[float, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.columns or (self.name,)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LeakageExclusion:
     """The columns of possible target leakage that no section uses, and the score of the best model on all columns.
 
@@ -102,23 +66,6 @@ class LeakageExclusion:
     scoring: str | None = None
     with_leaks: float | None = None
     without_leaks: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoldDesignRecord:
-    """Why all folds respect groups or a time that the user did not state: scores of a random forest (`compare_fold_designs`)."""
-
-    kind: Literal["groups", "time"]
-    name: str
-    n_samples: int
-    n_units: int
-    scoring: str
-    score: float
-    random_score: float
-    t: float
-    intraclass: float | None = None
-    intraclass_p: float | None = None
-    wave_p: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,7 +116,7 @@ class TableRecord:
     time_column: str | None
     duplicate_rows: DuplicateRowsRecord | None
     row_order: str | None
-    leakage: tuple[LeakageFinding, ...]
+    leakage: tuple[PossibleLeak, ...]
     columns: tuple[ColumnSummary, ...]
 
     @property
@@ -208,68 +155,6 @@ class CriterionInfo(Named):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FTestSummary:
-    """F tests of numeric columns: how many columns without a cut point are significant, and the power of one test.
-
-    `n_tested` is the number of columns of any kind for which p-values are adjusted, and `n_rows` is that of the column with the
-    most missing values. `detectable` and `detectable_adjusted` are the shares of variance that one test detects, at the level and
-    at the level divided by the number of tests.
-    """
-
-    name: Literal["anova", "correlation"]
-    n_tested: int
-    n_significant: int
-    n_rows: int
-    detectable: float
-    detectable_adjusted: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ColumnTestsRecord:
-    """Tests of independence of each column and the target: p-values, as they are and adjusted (Benjamini-Hochberg).
-
-    A column without a test has None. `methods` has the number of columns for the name of each test, `n_significant` is the number
-    of columns whose adjusted p-value is at most `level`, and `few_expected` names the columns with small expected counts.
-    `untestable_reason` states why there is no test, "" where there is one.
-    """
-
-    p_values: tuple[float | None, ...]
-    adjusted: tuple[float | None, ...]
-    methods: dict[str, int]
-    n_significant: int
-    level: float
-    few_expected: tuple[str, ...]
-    untestable_reason: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UncutColumns:
-    """Numeric columns in one interval, and their test or why there is none; `level` is a false discovery rate."""
-
-    rule: Literal["mdl", "equal_frequency"]
-    columns: tuple[str, ...]
-    level: float
-    power: float
-    test: FTestSummary | None
-    untestable_reason: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MeanRank:
-    """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples.
-
-    `criterion_intervals` has the intervals of the ranks by each criterion that was computed again in every sample.
-    """
-
-    criteria: tuple[str, ...]
-    ranks: tuple[float | None, ...]
-    intervals: tuple[Interval | None, ...]
-    criterion_intervals: dict[str, tuple[Interval | None, ...]]
-    n_bootstrap: int
-    method: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ChanceLevelColumn:
     """A column of many values whose information about the target is not above chance, in bits, and the expected information."""
 
@@ -277,56 +162,6 @@ class ChanceLevelColumn:
     n_values: int
     information: float
     expected: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TargetGroup:
-    """Rows of the target whose distributions are compared: those of one class, of several, or a third of the numbers.
-
-    `levels` are the numbers of the classes; empty for a third and for all rows.
-    """
-
-    name: str
-    levels: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ColumnDistribution:
-    """The weighted counts of a column: a row for each group of the target, in intervals between `edges` or by level.
-
-    The first and the last interval contain the values beyond them too. A column without values has no counts.
-    """
-
-    name: str
-    edges: tuple[float, ...]
-    levels: tuple[str, ...]
-    counts: tuple[tuple[float, ...], ...]
-
-    @property
-    def is_logarithmic(self) -> bool:
-        """Whether the intervals have equal ratios, not equal widths."""
-        if len(self.edges) < 3 or self.edges[0] <= 0:
-            return False
-        first, last = self.edges[1] - self.edges[0], self.edges[-1] - self.edges[-2]
-        return last > 2 * first
-
-    def __post_init__(self) -> None:
-        for row in self.counts:
-            check_lengths(counts=row, parts=self.edges[1:] or self.levels)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DistributionsRecord:
-    """The distributions of columns by the groups of the target, on a number of rows, a sample if the table is long."""
-
-    n_rows: int
-    groups: tuple[TargetGroup, ...]
-    columns: tuple[ColumnDistribution, ...]
-
-    def __post_init__(self) -> None:
-        for column in self.columns:
-            if column.counts:
-                check_lengths(groups=self.groups, counts=column.counts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -428,52 +263,6 @@ class RedundancyRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CertificateInfo:
-    """The bound of an exact search on the merit of any permitted subset."""
-
-    bound: float
-    optimality_gap: float
-    proven: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchStep:
-    """A subset that was better than all before it; evaluations count from 1."""
-
-    evaluation: int
-    merit: float
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SetPoints:
-    """Evaluated subsets for the chart: their sizes and merits."""
-
-    sizes: tuple[int, ...]
-    merits: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        check_lengths(sizes=self.sizes, merits=self.merits)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BestOfSize:
-    """The best subset of a size, with its first columns."""
-
-    size: int
-    merit: float
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SimilarColumn:
-    """A selected column, and its symmetric uncertainty with another one."""
-
-    name: str
-    uncertainty: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnDecision:
     """Whether a column is recommended, with the share of the folds that choose it, and what it adds to the other columns.
 
@@ -489,64 +278,3 @@ class ColumnDecision:
     relevance: float | None
     similar: tuple[SimilarColumn, ...]
     p_value: float | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ColumnReason:
-    """Why a column is in the subset or out of it.
-
-    `same_as` is the equivalent column that was searched in its place, and `group` the columns that are selected together with it.
-    `alternative_merit` and `alternative_size` are those of the subset with this column and its group flipped. `relevance` is the
-    symmetric uncertainty with the target, and `similar` the selected columns that are most similar.
-    """
-
-    name: str
-    chosen: bool
-    role: Literal["fixed", "excluded"] | None
-    same_as: str | None
-    group: tuple[str, ...]
-    alternative_merit: float | None
-    alternative_size: int
-    relevance: float | None
-    similar: tuple[SimilarColumn, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lattice:
-    """The merits of all subsets of a few columns, by the number whose bit k is set if column k is in; `best` is such a number."""
-
-    columns: tuple[str, ...]
-    merits: tuple[float, ...]
-    best: int
-
-    def __post_init__(self) -> None:
-        check_lengths(subsets=2 ** min(len(self.columns), 62), merits=self.merits)
-        if not 0 <= self.best < len(self.merits):
-            raise ValueError(f"the best of {len(self.merits):,} subsets is number {self.best:,}")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SubsetRecord:
-    """The subset: its columns and merit, the course of the search, merits by size, and the reason for each column.
-
-    `scoring_note` is how a merit of a model was computed, and `sizes` the smallest and the largest requested size. `n_recorded` of
-    `n_evaluations` subsets were recorded. `notes` are sentences on the subset.
-    """
-
-    merit: Named
-    scoring_note: str
-    search: Named
-    sizes: tuple[int, int] | None
-    min_gain: float
-    columns: tuple[str, ...]
-    value: float
-    n_evaluations: int
-    n_recorded: int
-    certificate: CertificateInfo | None
-    stopped: str | None
-    course: tuple[SearchStep, ...]
-    points: SetPoints
-    frontier: tuple[BestOfSize, ...]
-    reasons: tuple[ColumnReason, ...]
-    lattice: Lattice | None
-    notes: tuple[str, ...]

@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 
 from tamiz.assessment.error_rates import SelectionErrorRates
+from tamiz.assessment.findings import DistributionsRecord, FoldDesignComparison
 from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport
 from tamiz.report.records.columns import (
     ColumnDecision,
-    DistributionsRecord,
-    FoldDesignRecord,
     LeakageExclusion,
     RankingRecord,
     RedundancyRecord,
-    SubsetRecord,
     TableRecord,
 )
 from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
 from tamiz.runtime.codec import check_lengths
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.subset_record import SubsetRecord
 
 FORMAT = "tamiz result 5"
 
@@ -28,9 +27,9 @@ class ReproductionRecord:
     `placeholders` are the names in the Python code of objects that were in memory.
     """
 
-    command: str | None
-    python: str
-    placeholders: tuple[str, ...]
+    command: str | None = None
+    python: str = ""
+    placeholders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,26 +56,26 @@ class StudyRecord:
     versions: dict[str, str]
     title: str
     seed: int | None
-    warnings: tuple[Verdict, ...]
-    interruption: str | None
+    warnings: tuple[Verdict, ...] = ()
+    interruption: str | None = None
     table: TableRecord
     leakage_exclusion: LeakageExclusion | None = None
-    fold_design: FoldDesignRecord | None = None
-    graph: GraphRecord | None
-    ranking: RankingRecord | None
+    fold_design: FoldDesignComparison | None = None
+    graph: GraphRecord | None = None
+    ranking: RankingRecord | None = None
     distributions: DistributionsRecord | None = None
-    redundancy: RedundancyRecord | None
-    subset: SubsetRecord | None
-    recommendation: Recommendation | None
+    redundancy: RedundancyRecord | None = None
+    subset: SubsetRecord | None = None
+    recommendation: Recommendation | None = None
     decisions: tuple[ColumnDecision, ...] = ()
-    noise_experiment: NoiseExperiment | None
-    assessment: SelectionReport | None
+    noise_experiment: NoiseExperiment | None = None
+    assessment: SelectionReport | None = None
     error_rates: SelectionErrorRates | None = None
-    maps: tuple[MapRecord, ...]
+    maps: tuple[MapRecord, ...] = ()
     map_columns: tuple[str, ...] | None = None
-    quality: QualityRecord | None
-    colors: tuple[ColorColumn, ...]
-    reproduction: ReproductionRecord
+    quality: QualityRecord | None = None
+    colors: tuple[ColorColumn, ...] = ()
+    reproduction: ReproductionRecord = ReproductionRecord()
 
     @property
     def reliability(self) -> SelectionReport | None:

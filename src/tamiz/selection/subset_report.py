@@ -1,23 +1,26 @@
-"""The subset of a study: the selected columns, the course of the search, the reason for each column, and the lattice of subsets.
+"""The record of the subset of a fitted selector.
 
 The merit of the subset with one column flipped is read from the archive of the search, or computed if that is cheap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.criteria import registry as criteria
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.report.records.columns import (
+from tamiz.runtime.codec import Named
+from tamiz.runtime.registry import method_label
+from tamiz.runtime.user_warnings import warn
+from tamiz.search import registry as searches
+from tamiz.search.base import Problem
+from tamiz.selection.subset_record import (
     BestOfSize,
-    CertificateInfo,
     ColumnReason,
     Lattice,
     SearchStep,
@@ -25,14 +28,13 @@ from tamiz.report.records.columns import (
     SimilarColumn,
     SubsetRecord,
 )
-from tamiz.runtime.codec import Named
-from tamiz.runtime.user_warnings import plain_notes, warn
-from tamiz.search.base import Problem
-from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.views import select_rows
+
+if TYPE_CHECKING:
+    from tamiz.selection.subset_selector import SubsetSelector
 
 # The lattice is drawn for at most 64 subsets; 128 cannot be distinguished on a page.
 _MAX_COLUMNS = 6
@@ -146,7 +148,7 @@ def describe_reasons(selector: SubsetSelector, table: Table) -> tuple[ColumnReas
             alternative_merit=merits[j],
             alternative_size=size - int(support[units[j]].sum()) + int((~support[units[j]]).sum()),
             relevance=relevances.get(j),
-            similar=tuple(SimilarColumn(name=schema.names[i], uncertainty=value) for i, value in similar.get(j, [])),
+            similar=similar.get(j, ()),
         )
         for j in schema.used.tolist()
     )
@@ -172,7 +174,7 @@ def _flipped_merits(
 
 def similar_columns(
     table: Table, chosen: NDArray[np.intp], missing: Any
-) -> tuple[dict[int, float], dict[int, list[tuple[int, float]]]]:
+) -> tuple[dict[int, float], dict[int, tuple[SimilarColumn, ...]]]:
     """Return the symmetric uncertainty of every column with the target, and the selected columns that are most similar to it."""
     schema, used = table.schema, table.schema.used
     if schema.target is None:
@@ -196,11 +198,11 @@ def similar_columns(
     order = np.argsort(-values, axis=1, kind="stable")
     is_in = set(chosen.tolist())
     similar = {
-        j: [
-            (int(among[k]), float(values[row, k]))
+        j: tuple(
+            SimilarColumn(name=schema.names[among[k]], uncertainty=float(values[row, k]))
             for k in order[row, : 1 if j in is_in else _MAX_SIMILAR].tolist()
             if values[row, k] > 0
-        ]
+        )
         for row, j in enumerate(counted.tolist())
     }
     return dict(zip(counted.tolist(), with_target.tolist(), strict=True)), similar
@@ -225,8 +227,8 @@ _MAX_SIZES = 500
 _MAX_NAMED = 20
 
 
-def describe_subset(selector: SubsetSelector, merit: Named, search: Named) -> SubsetRecord:
-    """Return the record of the subset, without reasons, lattice and notes, which `explain_subset` adds."""
+def describe_subset(selector: SubsetSelector) -> SubsetRecord:
+    """Return the record of the subset, without reasons and lattice."""
     archive, names = selector.archive_, np.array(selector.schema_.names, dtype=object)
     # After Ctrl-C, a partly written last entry is ignored.
     merits, sizes = archive.merits, archive.sizes
@@ -234,24 +236,17 @@ def describe_subset(selector: SubsetSelector, merit: Named, search: Named) -> Su
     drawn = _sets_to_draw(sizes, merits, np.concatenate([best, worst]))
     # A set that the model cannot be fitted on has no finite merit.
     best, drawn, course = (np.asarray(some)[np.isfinite(merits[some])] for some in (best, drawn, archive.improvements))
-    certificate = selector.certificate_
     return SubsetRecord(
-        merit=merit,
+        merit=Named(id=method_label(criteria, selector.criterion_)["id"], label=selector.merit_name_),
         scoring_note=selector.merit_method_,
-        search=search,
+        search=Named(**method_label(searches, selector.search_)),
         sizes=_requested_sizes(selector),
         min_gain=float(selector.search_.min_gain),
         columns=tuple(names[selector.support_].tolist()),
         value=selector.merit_,
         n_evaluations=archive.n_evaluations,
         n_recorded=len(archive),
-        certificate=None
-        if certificate is None
-        else CertificateInfo(
-            bound=float(certificate.bound),
-            optimality_gap=float(certificate.optimality_gap),
-            proven=bool(certificate.is_optimal),
-        ),
+        bound=None if selector.certificate_ is None else float(selector.certificate_.bound),
         stopped=archive.stop_reason,
         course=tuple(
             SearchStep(
@@ -270,40 +265,6 @@ def describe_subset(selector: SubsetSelector, merit: Named, search: Named) -> Su
             )
             for number in best.tolist()
         ),
-        reasons=(),
-        lattice=None,
-        notes=(),
-    )
-
-
-def explain_subset(
-    subset: SubsetRecord, selector: SubsetSelector, table: Table, notes: Sequence[str], same: Mapping[int, int]
-) -> SubsetRecord:
-    """Return a subset with why each column is in or out, the lattice of all subsets if there are few, and notes.
-
-    `same` has the columns that are not searched because they are equivalent to another one.
-    """
-    names = table.schema.names
-    position = {name: j for j, name in enumerate(names)}
-    left_out = [
-        ColumnReason(
-            name=names[j],
-            chosen=False,
-            role=None,
-            same_as=names[kept],
-            group=(),
-            alternative_merit=None,
-            alternative_size=len(subset.columns) + 1,
-            relevance=None,
-            similar=(),
-        )
-        for j, kept in same.items()
-    ]
-    return replace(
-        subset,
-        reasons=tuple(sorted([*describe_reasons(selector, table), *left_out], key=lambda one: position[one.name])),
-        lattice=describe_lattice(selector, table),
-        notes=plain_notes(notes),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
-from tamiz._study.leakage import adjusted_mutual_information, entropy, log2_partitions
+from tamiz.assessment.leaks import adjusted_mutual_information, entropy, log2_partitions
 from tamiz.criteria import symmetric_uncertainty
 
 
