@@ -337,12 +337,15 @@ class StudyRun:
         chosen = np.array([j for j in columns if schema.names[j] in kept], dtype=np.intp)
         relevances, similar = similar_columns(self.table, chosen, self.missing)
         p_values = evaluation.added_p_values(columns, found.deciding_model)
+        redundancy = self.record.redundancy
+        represented = {} if redundancy is None else redundancy.find_represented(kept)
         return tuple(
             ColumnDecision(
                 name=schema.names[j],
                 kept=schema.names[j] in kept,
                 share=shares.get(schema.names[j], 0.0),
                 same_as=None if j in columns else schema.names[same[j]],
+                redundant_with=represented.get(schema.names[j]),
                 relevance=relevances.get(j),
                 similar=similar.get(j, ()),
                 p_value=p_values.get(j),

@@ -97,13 +97,15 @@ class ColumnEvidence:
     Attributes
     ----------
     names : list of str
-        Those with a rank first, the best on top, then the others in the order of the table.
+        Those with a rank first, the best on top, then the others in the order of the table; without a target in that order, as
+        criteria that use no target depend on units.
     ranking : RankingRecord or None
     """
 
     def __init__(self, result: StudyRecord) -> None:
         ranking = result.ranking
         self.ranking = None if ranking is None or not ranking.criteria else ranking
+        self.has_target = result.table.target is not None
         self.kept = set(initial_selection(result))
         self.reasons = column_reasons(result)
         self.columns = {column.name: column for column in result.table.columns}
@@ -116,10 +118,12 @@ class ColumnEvidence:
         self.scale = marks.Scale(1.0, 2.0)
         if self.ranking is not None:
             order, n_ranked = self.ranking.best_first()
-            self.names = [self.ranking.columns[j] for j in order]
+            if self.has_target:
+                self.names = [self.ranking.columns[j] for j in order]
             self.scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
         self.tests = None if self.ranking is None else self.ranking.tests
         self.associations = {} if self.ranking is None else self.ranking.associations
+        self.recommendation = result.recommendation
         self.decisions = {one.name: one for one in result.decisions}
         self.subset, self.reliability = result.subset, result.reliability
         self.subset_reasons = {} if self.subset is None else {one.name: one for one in self.subset.reasons}
@@ -141,7 +145,7 @@ class ColumnEvidence:
             "name": name,
             "kept": name in self.kept,
             "why": self.reasons[name][1] if name in self.reasons else "",
-            "rank": None if j is None else self._rank(j),
+            "rank": None if j is None or not self.has_target else self._rank(j),
             "picture": self.pictures.get(name, ""),
         }
 
@@ -188,8 +192,8 @@ class ColumnEvidence:
         column, decision, reason = self.columns[name], self.decisions.get(name), self.subset_reasons.get(name)
         if column.exclusion:
             yield "Excluded", f"{column.exclusion.rstrip('.')}."
-        elif decision is not None:
-            yield "Why", decision_sentence(decision)
+        elif decision is not None and self.recommendation is not None:
+            yield "Why", decision_sentence(decision, self.recommendation)
         elif reason is not None and self.subset is not None:
             yield "Why", reason_sentence(reason, self.subset)
         associations = [f"{capitalize(text)}." for text in self.associations.get(name, ())]
@@ -300,7 +304,7 @@ def ranking_notes(result: StudyRecord) -> dict[str, Any] | None:
         return None
     mean_rank, tests, (_, criteria) = ranking.mean_rank, ranking.tests, ranking.criteria_counted_first()
     return {
-        "lead": _lead(ranking, target, result.table.leaking),
+        "lead": _lead(ranking, target, result.table.leaking) if target else "",
         "criteria": criteria,
         "mean_rank": mean_rank,
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),
@@ -335,8 +339,8 @@ def _lead(ranking: RankingRecord, target: str, leaking: frozenset[str]) -> str:
     elif criterion.needs_target and len(zero) == n_ranked:
         return f"Every {label} is 0. That is not evidence that the columns are unrelated to {target}."
     first = f"{join_column_names([ranking.columns[j] for j in tied])} {'rank' if len(tied) > 1 else 'ranks'} first"
-    if not target or not criterion.needs_target:
-        return f"{first}: {by}{f', which does not use {target}' if target else ''}."
+    if not criterion.needs_target:
+        return f"{first}: {by}, which does not use {target}."
     if zero:
         by += f"; the {label} of {join_column_names(zero, limit=_FEW_NAMED)} is 0"
     doubt = _doubt_text(ranking, tied, target) if leaking.isdisjoint(ranking.columns[j] for j in tied) else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Digits of the measures; maps that look equal are equally good.
 DECIMALS = 3
-# From these values on, neighbours and distances on a map may be trusted, or mostly.
+# From these values on, neighbours and distances on a map may be trusted, or roughly.
 _TRUSTED, _MOSTLY_TRUSTED = 0.9, 0.8
 
 
@@ -35,10 +35,10 @@ def most_trusted_map(result: StudyRecord) -> int | None:
 def trust_text(quality: QualityRecord | None, k: int) -> str:
     """Return in a sentence whether neighbours and distances on map number k may be trusted, "" if it was not evaluated."""
     parts = []
-    for what, label in (("Neighbours", "trustworthiness"), ("distances", "rank correlation")):
+    for what, label in (("Neighbours", "trustworthiness"), ("order of distances", "rank correlation")):
         value = None if quality is None else quality.values(label.replace(" ", "_"))[k]
         if value is not None:
-            word = "yes" if value >= _TRUSTED else "mostly" if value >= _MOSTLY_TRUSTED else "no"
+            word = "yes" if value >= _TRUSTED else "roughly" if value >= _MOSTLY_TRUSTED else "no"
             parts.append(f"{what} {word} ({label} {value:.2f})")
     return f"To trust: {', '.join(parts)}." if parts else ""
 

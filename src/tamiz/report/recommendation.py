@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.report.score_text import (
@@ -32,8 +32,14 @@ if TYPE_CHECKING:
     from tamiz.report.records.columns import ColumnDecision, TableRecord
     from tamiz.report.records.study import StudyRecord
 
-# An adjusted p-value above this is no evidence that a column adds to the others; similarity below this needs no mention.
-_NOTHING_ADDED, _SIMILAR = 0.1, 0.05
+# An adjusted p-value above this is no evidence that a column adds to the others.
+_NOTHING_ADDED = 0.1
+_REASONS = {
+    "kept": "kept",
+    "undecided": "kept: too few rows to drop it",
+    "nothing": "adds nothing measurable",
+    "less": "adds less than the margin",
+}
 _MAX_NAMED = 12
 # What the candidates prefer.
 _METHODS = {
@@ -103,7 +109,7 @@ def _kept_text(recommendation: Recommendation, table: TableRecord) -> str:
     columns = count_with_noun(table.count_own(recommendation.all_columns.columns), "column")
     chosen = recommendation.candidates[recommendation.recommended]
     if recommendation.recommended == ALL_COLUMNS:
-        return f"Keep all {columns}: {keep_all_reason(recommendation)}."
+        return f"Keep all {columns}: {keep_all_reason(recommendation, table)}."
     kept = f"{table.count_own(chosen.columns):,} of {columns}"
     named = join_column_names(chosen.columns, limit=_MAX_NAMED)
     how = f"{label_in_sentence(chosen.label)}{', as requested' * recommendation.requested}"
@@ -160,54 +166,63 @@ def _chart(recommendation: Recommendation, table: TableRecord) -> Chart | None:
     return Chart("scores-by-size", display.plot, described, height=250)
 
 
-def keep_all_reason(recommendation: Recommendation) -> str:
+def keep_all_reason(recommendation: Recommendation, table: TableRecord) -> str:
     """Return why no smaller selection is recommended."""
-    if len(recommendation.candidates) == 1:
+    if recommendation.nearest is None:
         return "no smaller selection could be compared"
-    return f"for no smaller selection a loss of more than {recommendation.margin:.2g} can be ruled out"
+    score_format, nearest = ScoreFormat(recommendation.scorings[0]), recommendation.candidates[recommendation.nearest]
+    fewer, every = (
+        f"{table.count_own(one.columns):,} score {score_format.format_score(one.scores[recommendation.deciding].mean)}"
+        for one in (nearest, recommendation.all_columns)
+    )
+    rows = count_with_noun(recommendation.n_samples, "row")
+    return (
+        f"{fewer} ({label_in_sentence(nearest.label)}) and all {every}, but {rows} cannot exclude a loss of more than "
+        f"{recommendation.margin:.2g}"
+    )
 
 
-def decision_code(one: ColumnDecision) -> Literal["kept", "same", "nothing", "less"]:
+DecisionCode: TypeAlias = Literal["kept", "undecided", "same", "nothing", "less"]
+
+
+def decision_code(one: ColumnDecision, found: Recommendation) -> DecisionCode:
     """Return why a column is kept or dropped.
 
-    It adds to the others or represents them, is redundant with a kept column, adds nothing measurable, or less than the margin.
+    It belongs to the recommended set; it is kept only because the rows are too few to show that fewer columns are as good; it is
+    redundant with a kept column; it adds nothing measurable; or it adds less than the margin.
 
     Parameters
     ----------
     one : ColumnDecision
+    found : Recommendation
     """
-    if one.same_as is not None:
+    adds_nothing = one.p_value is not None and one.p_value > _NOTHING_ADDED
+    if one.kept and one.same_as is None:
+        return "undecided" if adds_nothing and found.recommended == ALL_COLUMNS else "kept"
+    if one.same_as is not None or one.redundant_with is not None:
         return "same"
-    if one.kept:
-        return "kept"
-    if one.relevance is not None and one.similar and one.similar[0].uncertainty >= max(one.relevance, _SIMILAR):
-        return "same"
-    return "nothing" if _adds_nothing(one) else "less"
+    return "nothing" if adds_nothing else "less"
 
 
-def _adds_nothing(one: ColumnDecision) -> bool:
-    return one.p_value is not None and one.p_value > _NOTHING_ADDED
-
-
-def decision_sentence(one: ColumnDecision) -> str:
+def decision_sentence(one: ColumnDecision, found: Recommendation) -> str:
     """Return why a column is kept or dropped.
 
     Parameters
     ----------
     one : ColumnDecision
+    found : Recommendation
     """
     if one.same_as is not None:
-        return f"Equivalent to {join_names([one.same_as])} (a copy or a one-to-one recoding), so not searched."
-    code = decision_code(one)
-    if code == "same":
-        return f"More similar to {join_names([one.similar[0].name])} than to the target."
-    if code == "kept" and _adds_nothing(one):
-        return "Adds nothing measurable to all other columns; it may represent similar ones."
+        return f"Equivalent to {join_names([one.same_as])} (an association of at least 0.99), so not searched."
+    if one.redundant_with is not None:
+        return f"Redundant with {join_names([one.redundant_with])}, which is kept."
     return {
-        "kept": "Adds to the others.",
+        "kept": "Belongs to the smallest set that loses nothing measurable.",
+        "undecided": "Adds nothing measurable to the other columns, but the rows are too few to drop it.",
+        "same": "",
         "nothing": "Adds nothing measurable to the other columns.",
         "less": "Adds less than the margin to the kept columns.",
-    }[code]
+    }[decision_code(one, found)]
 
 
 def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
@@ -225,12 +240,12 @@ def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
             found[column.name] = "excluded", column.exclusion
         elif column.same_as:
             found[column.name] = "other", f"same as {shorten(column.same_as, 30)}"
-    words = {"nothing": "adds nothing measurable", "less": "adds less than the margin", "kept": "kept"}
     for one in result.decisions:
-        code = decision_code(one)
-        same = "" if code != "same" else f"redundant with {shorten(one.same_as or one.similar[0].name, 30)}"
+        assert result.recommendation is not None
+        code = decision_code(one, result.recommendation)
+        by = one.same_as or one.redundant_with
         known = found.get(one.name, ("", ""))[1] if code == "kept" else ""
-        found[one.name] = code, known or same or words[code]
+        found[one.name] = code, known or (f"redundant with {shorten(by, 30)}" if code == "same" else _REASONS[code])
     leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
     return found | dict.fromkeys(leaks, ("leak", "possible leak"))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.report import marks
 from tamiz.report.columns import ColumnEvidence
 from tamiz.report.map_trust import most_trusted_map, trust_text
-from tamiz.report.recommendation import decision_code, initial_selection, keep_all_reason
+from tamiz.report.recommendation import column_reasons, initial_selection, keep_all_reason
 from tamiz.report.score_text import ScoreFormat, mark_scores, null_count_text
 from tamiz.report.table import class_shares
 from tamiz.report.text import (
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
     from tamiz.runtime.codec import Interval
 
 _KEPT_SHOWN, _ROWS_SHOWN, _CLASSES_SHOWN = 12, 10, 5
+# What became of the columns that are not kept for sure, in words on their number.
+_STATES = {
+    "undecided": "{:,} of them undecided",
+    "same": "{:,} redundant with a kept column",
+    "less": "{:,} adding less than the margin",
+    "nothing": "{:,} adding nothing measurable",
+    "excluded": "{:,} cannot be used",
+}
 
 
 def collect_verdict(result: StudyRecord) -> dict[str, Any]:
@@ -56,14 +65,15 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
         "rows": (rows := [evidence.row(name) for name in evidence.names[:_ROWS_SHOWN]]),
         "has_pictures": any(row["picture"] for row in rows),
         "n_columns": len(result.table.columns),
-        "is_ranked": evidence.ranking is not None,
+        "is_ranked": evidence.has_target and evidence.ranking is not None,
         "map": _map(result),
     }
 
 
 def _size_text(result: StudyRecord) -> str:
     table = result.table
-    parts = [count_with_noun(table.n_rows, "row"), count_with_noun(len(table.own_columns), "column")]
+    used = f", {table.n_rows_used:,} used" if table.n_rows_used < table.n_rows else ""
+    parts = [f"{count_with_noun(table.n_rows, 'row')}{used}", count_with_noun(len(table.own_columns), "column")]
     n_values = table.n_rows_used * len(table.columns)
     missing = sum(column.n_missing for column in table.columns) / n_values if n_values else 0.0
     if missing:
@@ -112,7 +122,7 @@ def _selection(result: StudyRecord) -> dict[str, Any]:
     elif found.chance:
         headline, why = "Keep nothing yet", found.chance
     elif found.recommended == ALL_COLUMNS:
-        headline, why = f"Keep all {columns}", f"{capitalize(keep_all_reason(found))}."
+        headline, why = f"Keep all {columns}", f"{capitalize(keep_all_reason(found, table))}."
     names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
     return {"headline": headline, "why": why, "kept": names, "n_more": len(kept) - len(names)}
 
@@ -123,16 +133,21 @@ def _asides(result: StudyRecord) -> list[str]:
     if (leaks := result.leakage_exclusion) is not None:
         what = count_with_noun(len(leaks.columns), "possible leak")
         lines.append(f"{what} set aside: {join_names(leaks.columns, limit=4, width=24)}")
-    for code, words in (("same", "redundant with a kept column"), ("nothing", "adding nothing measurable")):
-        n = result.table.count_own(one.name for one in result.decisions if decision_code(one) == code)
-        lines += [f"{n:,} {words}"] if n else []
-    n_excluded = sum(
-        bool(column.exclusion) for column in result.table.own_columns if not leaks or column.name not in leaks.columns
-    )
-    lines += [f"{count_with_noun(n_excluded, 'column')} cannot be used"] if n_excluded else []
+    states = _count_states(result)
+    lines += [f"{words.format(states[code])}" for code, words in _STATES.items() if states[code]]
     groups = 0 if result.redundancy is None or result.recommendation is not None else len(result.redundancy.groups)
     lines += [f"{count_with_noun(groups, 'group')} of redundant columns"] if groups else []
     return lines
+
+
+def _count_states(result: StudyRecord) -> Counter[str]:
+    """Return the number of columns by what became of them; a date counts once, kept if one of its parts is."""
+    reasons = column_reasons(result)
+    states: dict[str, list[str]] = {}
+    for column in result.table.columns:
+        states.setdefault(column.date or column.name, []).append(reasons.get(column.name, ("other", ""))[0])
+    order = ["leak", "kept", *_STATES, "other"]
+    return Counter(min(codes, key=order.index) for codes in states.values())
 
 
 def _scores(result: StudyRecord) -> dict[str, Any] | None:
@@ -156,7 +171,7 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
             for (label, mean, _), mark in zip(rows, drawn, strict=True)
         ],
         "ends": [score_format.format_score(end) for end in (scale.low, scale.high)],
-        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds_description}, 95% intervals",
+        "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds_description}, columns chosen in each; 95% intervals",
     }
 
 
@@ -189,8 +204,15 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
             points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and marks.can_share_scale(points)
         ),
         "legend": _legend(color),
-        "trust": trust_text(result.quality, k),
+        "trust": f"{_map_columns_text(result)}{trust_text(result.quality, k)}",
     }
+
+
+def _map_columns_text(result: StudyRecord) -> str:
+    used = result.map_columns
+    return (
+        "" if used is None else f"Made of {len(used):,} of {count_with_noun(result.table.n_used_columns, 'column')}. "
+    )
 
 
 def _legend(color: ColorColumn | None) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """Records of the columns: the table, the ranking, and the redundancy of the columns."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -261,20 +261,29 @@ class RedundancyRecord:
         if n < 2:
             raise ValueError("fewer than two columns")
 
+    def find_represented(self, kept: Collection[str]) -> dict[str, str]:
+        """Return the columns that are not kept, but in a group with a kept one, each with the first kept one."""
+        represented: dict[str, str] = {}
+        for group in self.groups:
+            if first := next((name for name in group.columns if name in kept), None):
+                represented |= dict.fromkeys(group.columns, first)
+        return {name: first for name, first in represented.items() if name not in kept}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnDecision:
     """Whether a column is recommended, with the share of the folds that choose it, and what it adds to the other columns.
 
-    `same_as` is the column that represents an equivalent one. `relevance` is the symmetric uncertainty with the target, and
-    `similar` the most similar recommended columns. `p_value` is that of the conditional importance in the model that decides,
-    adjusted for all columns.
+    `same_as` is the column that represents an equivalent one, and `redundant_with` a kept one of the same redundant group.
+    `relevance` is the symmetric uncertainty with the target, and `similar` the most similar recommended columns. `p_value` is that
+    of the conditional importance in the model that decides, adjusted for all columns.
     """
 
     name: str
     kept: bool
     share: float
     same_as: str | None
+    redundant_with: str | None
     relevance: float | None
     similar: tuple[SimilarColumn, ...]
     p_value: float | None
