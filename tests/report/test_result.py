@@ -95,7 +95,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         # What a version that explained no axis wrote.
         (lambda d: d["maps"][0].pop("explanation"), r"maps\[0\].explanation is missing"),
         (lambda d: d["maps"][0]["spectrum"].pop("values"), r"maps\[0\].spectrum.values is missing"),
-        (lambda d: d["quality"].pop("measures"), "quality.measures is missing"),
+        (lambda d: d["quality"].pop("sizes"), "quality.sizes is missing"),
         (
             lambda d: d["quality"]["maps"][0]["measures"][2].update(value="all"),
             r"quality.maps\[0\].measures\[2\].value is not a number",
