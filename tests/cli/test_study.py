@@ -279,7 +279,7 @@ def test_the_error_rates_of_a_study_are_printed_and_in_the_report(
     [
         ("", "bad.json is not a tamiz result: it is not JSON"),
         ("{}", "bad.json is not a tamiz result; `tamiz study --json` writes one."),
-        ('{"format": "tamiz result 5"}', "bad.json is not a whole tamiz result"),
+        ('{"format": "tamiz result 6"}', "bad.json is not a whole tamiz result"),
     ],
 )
 def test_a_file_that_is_no_result_is_refused(

@@ -109,13 +109,14 @@ def recommendation(names: list[str], kept: list[str]) -> dict[str, Any]:
 
 
 def decisions(names: list[str], kept: list[str]) -> list[dict[str, Any]]:
-    """Return why each column is kept or dropped; the last one is equivalent to the first."""
+    """Return why each column is kept or dropped; the last one is equivalent to the first, the one before redundant if not kept."""
     return [
         {
             "name": name,
             "kept": name in kept,
             "share": 1.0 if name in kept else 0.2,
             "same_as": names[0] if name == names[-1] else None,
+            "redundant_with": kept[0] if name == names[-2] and name not in kept else None,
             "relevance": 0.4,
             "similar": [{"name": kept[0], "uncertainty": 0.5}] if name not in kept else [],
             "p_value": None if name == names[-1] else 0.02 if name in kept else 0.4,

@@ -56,9 +56,9 @@ def reason_text(subset: Mapping[str, Any] | None = None, **reason: Any) -> str:
         ({"chosen": True, "role": "fixed", "alternative_merit": 0.6}, "Fixed by you; removing it would change the merit by +0.1."),
         ({"role": "excluded"}, "Excluded by you; adding it would change the merit by −0.1."),
         ({"same_as": "years"},
-         "Equivalent to years (a copy or a one-to-one recoding), so not searched; adding it would change the merit by −0.1."),
+         "Equivalent to years (an association of at least 0.99), so not searched; adding it would change the merit by −0.1."),
         ({"same_as": "years", "alternative_merit": None},
-         "Equivalent to years (a copy or a one-to-one recoding), so not searched; the merit after adding it was not computed."),
+         "Equivalent to years (an association of at least 0.99), so not searched; the merit after adding it was not computed."),
         ({"role": "excluded", "alternative_merit": None}, "Excluded by you; the merit after adding it was not computed."),
     ],
 )  # fmt: skip

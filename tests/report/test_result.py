@@ -58,12 +58,12 @@ def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path
     ("text", "sentence"),
     [
         ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON \(line 1, column 1: Expecting value\)\.$"),
-        ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 5', so run"),
+        ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 6', so run"),
         ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
-        ('{"format": "tamiz result 9"}', r"is a 'tamiz result 9'; this version reads 'tamiz result 5', so run"),
+        ('{"format": "tamiz result 9"}', r"is a 'tamiz result 9'; this version reads 'tamiz result 6', so run"),
         (
-            '{"format": "tamiz result 5"}',
+            '{"format": "tamiz result 6"}',
             r"a.json is not a whole tamiz result: tamiz is missing; run the study again\.$",
         ),
     ],
@@ -158,7 +158,7 @@ def test_the_plain_form_of_a_bare_result_has_no_empty_lines(bare: dict[str, Any]
 def test_the_text_form_is_the_verdict_in_at_most_18_lines(wine: dict[str, Any], bare: dict[str, Any]) -> None:
     lines = repr(result_of(wine)).splitlines()
     assert len(lines) <= 18
-    assert lines[0] == "wine.csv   180 rows, 16 columns, 0.6% missing -> class (Barbera 27%)"
+    assert lines[0] == "wine.csv   180 rows, 178 used, 16 columns, 0.6% missing -> class (Barbera 27%)"
     assert (
         lines[2]
         == "  Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280/od315_of_diluted_wines and proline"

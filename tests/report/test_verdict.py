@@ -80,15 +80,25 @@ def test_reasons_are_those_of_the_selection(wine: dict[str, Any]) -> None:
     reasons = {name: why for name, (_, why) in column_reasons(record).items()}
     decisions = record.decisions
     assert decisions
+    assert record.recommendation is not None
     beginnings = {"kept": "kept", "same": "redundant with", "nothing": "adds nothing measurable", "less": "adds less"}
     for one in decisions:
         if not one.kept or one.name not in {c.name for c in record.table.columns if c.exclusion or c.same_as}:
-            assert reasons[one.name].startswith(beginnings[decision_code(one)])
-    by_name = {one.name: decision_sentence(one) for one in decisions}
+            assert reasons[one.name].startswith(beginnings[decision_code(one, record.recommendation)])
+    by_name = {one.name: decision_sentence(one, record.recommendation) for one in decisions}
     for one in decisions:
-        code = decision_code(one)
+        code = decision_code(one, record.recommendation)
         assert ("nothing measurable to the other" in by_name[one.name]) == (code == "nothing")
-        assert ("than to the target" in by_name[one.name] or "Equivalent" in by_name[one.name]) == (code == "same")
+        assert by_name[one.name].startswith(("Redundant", "Equivalent")) == (code == "same")
+
+
+def test_the_counts_of_the_first_screen_are_those_of_all_columns(wine: dict[str, Any]) -> None:
+    verdict = shown(wine)
+    counted = [int(line.split()[0]) for line in verdict["asides"]]
+    assert counted
+    assert len(verdict["kept"]) + sum(counted) == len(wine["table"]["columns"])
+    wine["recommendation"]["recommended"] = "all_columns"
+    assert "cannot exclude a loss of more than" in shown(wine)["why"]
 
 
 def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> None:
@@ -126,7 +136,7 @@ def test_the_map_is_the_one_whose_neighbours_and_distances_may_be_trusted_most(w
     set_values([0.9, 0.8], [0.85, 0.3])
     assert (
         shown(wine)["map"]["trust"]
-        == "To trust: Neighbours yes (trustworthiness 0.90), distances mostly (rank correlation 0.85)."
+        == "To trust: Neighbours yes (trustworthiness 0.90), order of distances roughly (rank correlation 0.85)."
     )
     wine["quality"] = None
     assert shown(wine)["map"]["trust"] == ""

@@ -254,7 +254,7 @@ def reason_sentence(reason: ColumnReason, subset: SubsetRecord) -> str:
     if reason.role is not None:
         cause = f"{reason.role} by you"
     elif reason.same_as is not None:
-        cause = f"equivalent to {join_names([reason.same_as])} (a copy or a one-to-one recoding), so not searched"
+        cause = f"equivalent to {join_names([reason.same_as])} (an association of at least 0.99), so not searched"
     elif subset.sizes is not None and not subset.sizes[0] <= size <= subset.sizes[1]:
         requested = " to ".join(f"{one:,}" for one in sorted(set(subset.sizes)))
         cause = f"there would be {count_with_noun(size, 'column')} (requested: {requested})"

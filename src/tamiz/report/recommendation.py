@@ -240,9 +240,10 @@ def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
             found[column.name] = "excluded", column.exclusion
         elif column.same_as:
             found[column.name] = "other", f"same as {shorten(column.same_as, 30)}"
-    for one in result.decisions:
-        assert result.recommendation is not None
-        code = decision_code(one, result.recommendation)
+    for one, of in ((one, result.recommendation) for one in result.decisions):
+        if of is None:
+            break
+        code = decision_code(one, of)
         by = one.same_as or one.redundant_with
         known = found.get(one.name, ("", ""))[1] if code == "kept" else ""
         found[one.name] = code, known or (f"redundant with {shorten(by, 30)}" if code == "same" else _REASONS[code])

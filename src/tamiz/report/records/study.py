@@ -17,7 +17,7 @@ from tamiz.runtime.codec import check_lengths
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.subset_record import SubsetRecord
 
-FORMAT = "tamiz result 5"
+FORMAT = "tamiz result 6"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
