@@ -117,7 +117,8 @@ def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[
     return [
         Verdict(
             "TZ301",
-            f"{number} not searched, because each has an association of at least 0.99 with another one: {', '.join(pairs[:_MAX_NAMED])}{more}.",
+            f"{number} not searched, because each has an association of at least 0.99 with another one: "
+            f"{', '.join(pairs[:_MAX_NAMED])}{more}.",
             [names[j] for j in sorted({*same, *same.values()})],
         )
     ]
