@@ -80,14 +80,12 @@ def added_columns_cost(added: Added, experiment: NoiseExperiment) -> str:
     changes = {model: experiment.score_changes(added, model)[-1] for model in experiment.models}
     for model, change in sorted(changes.items(), key=lambda pair: -abs(pair[1].mean)):
         direction, name = change_direction(change.interval), model_name(model, experiment.models[model])
-        if direction in found:
-            found[direction].append(name)
-        else:
-            found["sure"].append(f"{name} ({format_difference(change.mean, score_format)})")
+        size = "" if direction == "same" else f" ({format_difference(change.mean, score_format)})"
+        found[direction if direction in found else "sure"].append(f"{name}{size}")
     effects = {
         "sure": "changes for {}",
         "same": f"changes by at most {_NEGLIGIBLE} for {{}}",
-        "unknown": "does not change significantly for {}",
+        "unknown": "changes within the error of the folds for {}",
     }
     parts = [effects[key].format(join_names(names, width=_FULL_WIDTH)) for key, names in found.items() if names]
     return f"With {experiment.n_added[-1]:,} {what}, the {score_format.name} {'; it '.join(parts)}"
