@@ -42,7 +42,7 @@ test:
 	$(MAKE) --jobs=2 $(VENV)/dev chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	($(BIN)/lint-imports && $(BIN)/python tools/language.py && $(BIN)/mypy) & checks=$$!; \
+	($(BIN)/lint-imports && $(BIN)/python tools/structure.py && $(BIN)/python tools/language.py && $(BIN)/mypy) & checks=$$!; \
 	  $(BIN)/python -m tamiz.kernels && wait $$checks
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 

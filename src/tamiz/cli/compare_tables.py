@@ -9,9 +9,9 @@ from time import perf_counter
 import click
 
 from tamiz.cli.command import argument, bundle, command, option
-from tamiz.cli.files import STDOUT, check_output_paths
+from tamiz.cli.files import check_output_paths
 from tamiz.cli.options import FILE, JOBS, JSON, NO_FOLDS, SEED, TABLE, TableOptions, read_model, require_target
-from tamiz.cli.terminal import Messenger, show_frame, show_json, write_page
+from tamiz.cli.terminal import STDOUT, Messenger, show_frame, show_json, write_page
 
 
 @command("Compare a new table with a known one.", "compare-tables")

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from tamiz.cli.command import option
-from tamiz.cli.files import STDOUT
 from tamiz.cli.options import FILE
+from tamiz.cli.terminal import STDOUT
 from tamiz.runtime.registry import suggestion
 
 _MAX_REPR_LENGTH = 60

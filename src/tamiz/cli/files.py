@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from tamiz.cli.terminal import STDOUT, Messenger
 from tamiz.runtime.registry import suggestion
 from tamiz.storage.atomic_write import atomic_path, check_writable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamiz.cli.terminal import Messenger
-
-# "-": standard input for a table, standard output for an output.
-STDOUT = Path("-")
 
 # The first bytes of each format; any other file is delimited text.
 _FORMAT_SIGNATURES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"@": "arff", b"%": "arff"}

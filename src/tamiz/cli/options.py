@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import argument, bundle, flag, option
-from tamiz.cli.files import STDOUT, TableFile
+from tamiz.cli.files import TableFile
+from tamiz.cli.terminal import STDOUT, Messenger
 from tamiz.criteria import registry as criteria
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, suggestion
 
 if TYPE_CHECKING:
-    from tamiz.cli.terminal import Messenger
     from tamiz.reduction.base import Reducer
     from tamiz.selection.selector import Selector
     from tamiz.table.base import Table

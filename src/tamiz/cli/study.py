@@ -11,7 +11,7 @@ import click
 
 from tamiz.cli.command import INTERRUPTED, argument, bundle, command, flag, option, repeat_command
 from tamiz.cli.config import CONFIG
-from tamiz.cli.files import STDOUT, check_output_paths
+from tamiz.cli.files import check_output_paths
 from tamiz.cli.graph_options import GraphOptions
 from tamiz.cli.map_options import MapOptions
 from tamiz.cli.options import (
@@ -28,7 +28,7 @@ from tamiz.cli.options import (
     require_relevance_target,
 )
 from tamiz.cli.search_options import SubsetSearch, search_options
-from tamiz.cli.terminal import Messenger, show_json, show_table, show_text, write_page
+from tamiz.cli.terminal import STDOUT, Messenger, show_json, show_table, show_text, write_page
 from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.registry import Entry
 

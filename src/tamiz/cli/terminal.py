@@ -13,22 +13,23 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from tamiz.cli.files import STDOUT
 from tamiz.exceptions import TamizWarning
 from tamiz.runtime import progress
 from tamiz.runtime.user_warnings import is_muted
 from tamiz.runtime.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
 Cell: TypeAlias = "str | float"
+
+# Standard input for a table, standard output for an output.
+STDOUT = Path("-")
 
 # Rows converted to text at a time.
 _ROWS_AT_ONCE = 10_000

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamiz.drift.result import ColumnDrift
+from tamiz.drift.records import ColumnDrift
 from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Floats, is_missing

@@ -20,19 +20,19 @@ from tamiz.report.marks import Scale, distribution_picture, point_picture
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names
 
 if TYPE_CHECKING:
-    from tamiz.drift.result import TableComparison
+    from tamiz.drift.records import ComparisonRecord
 
 _ALL_ROWS, _ASSOCIATIONS = 100, 12
 _SHOWN_CODES = ("TZ101", "TZ104", "TZ211", "TZ214", "TZ216", "TZ308")
 _COLORS = ("c0", "c1")
 
 
-def render(found: TableComparison) -> str:
+def render(found: ComparisonRecord) -> str:
     """Return a comparison as one HTML page without scripts and network requests; the same result gives the same bytes.
 
     Parameters
     ----------
-    found : TableComparison
+    found : ComparisonRecord
     """
     environment = make_environment()
     filters: dict[str, Any] = {
@@ -67,7 +67,7 @@ def _size_text(one: Any) -> str:
     return f"{count_with_noun(one.n_rows, 'row')}{weighted}, {count_with_noun(one.n_columns, 'column')}"
 
 
-def _asides(found: TableComparison) -> list[str]:
+def _asides(found: ComparisonRecord) -> list[str]:
     """Return what of the tables was not compared or set aside, each with its reason."""
     shown = (one for one in found.warnings if one.severity != "note" and one.code in _SHOWN_CODES)
     lines = [f"{one.label}: {join_column_names(one.columns, limit=3, width=30)}" for one in shown]
@@ -81,7 +81,7 @@ def _asides(found: TableComparison) -> list[str]:
     return lines
 
 
-def _scores(found: TableComparison) -> dict[str, Any] | None:
+def _scores(found: ComparisonRecord) -> dict[str, Any] | None:
     """Return the areas and scores with their intervals, on one scale."""
     rows = []
     if found.membership is not None:
@@ -113,7 +113,7 @@ def _scores(found: TableComparison) -> dict[str, Any] | None:
     return {"rows": marks, "ends": (format_score(scale.low), format_score(scale.high)), "notes": notes}
 
 
-def _map(found: TableComparison) -> dict[str, Any] | None:
+def _map(found: ComparisonRecord) -> dict[str, Any] | None:
     new = found.new_rows
     if new is None:
         return None

@@ -21,7 +21,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.two_samples import share_p_value
 
 if TYPE_CHECKING:
-    from tamiz.drift.result import AssociationDrift, ColumnDrift, Membership, TableComparison, TargetDrift
+    from tamiz.drift.records import AssociationDrift, ColumnDrift, ComparisonRecord, Membership, TargetDrift
     from tamiz.table.schema import Column
 
 FDR_LEVEL = 0.05
@@ -35,7 +35,7 @@ OUTSIDE = ": farther from the first table than 99% of its own rows"
 _COLUMNS_SHOWN, _NAME_WIDTH = 5, 22
 
 
-def collect_warnings(found: TableComparison, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts on a comparison and the notes, the most severe first."""
     name = None if target is None else target.name
     every = dict.fromkeys(
@@ -44,7 +44,7 @@ def collect_warnings(found: TableComparison, target: Column | None, notes: Itera
     return tuple(sorted((one for one in every if not is_muted(one)), key=lambda one: one.rank))
 
 
-def _column_warnings(found: TableComparison, target_name: str | None) -> Iterator[Verdict]:
+def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterator[Verdict]:
     by_name = {one.name: one for one in found.columns}
     if found.changed:
         listed = join_names(
@@ -85,7 +85,7 @@ def _column_warnings(found: TableComparison, target_name: str | None) -> Iterato
             yield Verdict("TZ214", sentence, [one.name])
 
 
-def _target_warnings(found: TableComparison, target: Column | None) -> Iterator[Verdict]:
+def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator[Verdict]:
     if target is not None and target.name in found.other_kinds:
         sentence = f"The target {target.name!r} is {' in the first table and '.join(found.other_kinds[target.name])} in the second."
         if not target.is_number:
@@ -114,7 +114,7 @@ def _target_warnings(found: TableComparison, target: Column | None) -> Iterator[
         yield Verdict("TZ104", sentence, [other.column for other in changed])
 
 
-def _row_warnings(found: TableComparison) -> Iterator[Verdict]:
+def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
     n, own_share = found.repeated
     rows, share = found.first.n_rows, n / found.second.n_rows
     is_significant = share_p_value((own_share * rows, rows), (n, found.second.n_rows)) <= _LEVEL
@@ -149,12 +149,12 @@ def is_changed(found: AssociationDrift) -> bool:
     return found.adjusted <= FDR_LEVEL and abs(found.difference) >= least
 
 
-def has_outside(found: TableComparison) -> bool:
+def has_outside(found: ComparisonRecord) -> bool:
     """Return whether significantly more rows of the second table are outside, and so many that it matters."""
     return found.new_rows is not None and found.new_rows.p_value <= FDR_LEVEL and found.new_rows.share >= MIN_OUTSIDE
 
 
-def changed_text(found: TableComparison) -> str:
+def changed_text(found: ComparisonRecord) -> str:
     """Return "3 of 17 columns have changed"."""
     n, total = len(found.changed), sum(one.kind != "date" for one in found.columns)
     return f"{n or 'None'} of {count_with_noun(total, 'column')} {'has' if n <= 1 else 'have'} changed"
@@ -199,7 +199,7 @@ def measure_text(found: AssociationDrift) -> str:
     return f"{found.measure} of {shorten(found.of, 20)}" if found.of else found.measure
 
 
-def outside_text(found: TableComparison, meaning: str = "") -> str:
+def outside_text(found: ComparisonRecord, meaning: str = "") -> str:
     """Return the share of rows outside the first table, what that means, and the share that is expected."""
     new = found.new_rows
     assert new is not None
@@ -219,12 +219,12 @@ def format_score(value: float) -> str:
     return format_number(0.0) if abs(value) < 0.005 else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
-def verdict_lines(found: TableComparison, seconds: float | None = None) -> list[str]:
+def verdict_lines(found: ComparisonRecord, seconds: float | None = None) -> list[str]:
     """Return both tables, how many columns have changed, the scores, the warnings, and the columns of the largest changes.
 
     Parameters
     ----------
-    found : TableComparison
+    found : ComparisonRecord
     seconds : float, default=None
         How long the comparison took.
     """

@@ -65,7 +65,7 @@ from tamiz.table.schema import Schema
 from tamiz.table.views import has_all_rows, select_columns, with_metadata, with_target
 
 if TYPE_CHECKING:
-    from tamiz.selection.subset_record import SubsetRecord
+    pass
 
 # Pairs of equivalent columns that a warning names.
 _MAX_PAIRS = 3
@@ -461,39 +461,6 @@ class SubsetSelector(Selector):
                 job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
                 merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
         return merits
-
-    def explain(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> SubsetRecord:
-        """Return the subset as one record: its columns and merit, the course of the search, and why each column is in or out.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups
-            The arguments of `fit`. Without them there are no reasons and no lattice of the merits of all subsets.
-
-        Returns
-        -------
-        SubsetRecord
-            With `to_dict()`. The reason of a column is the merit of the subset with this column added or removed, from the archive
-            or evaluated now if that is cheap, and the most similar selected columns. At most 6 columns have a lattice.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from tamiz import SubsetSelector
-        >>> X, y = load_iris(return_X_y=True, as_frame=True)
-        >>> found = SubsetSelector().fit(X, y).explain(X, y)
-        >>> round(found.value, 3), [round(one.alternative_merit, 3) for one in found.reasons]
-        (0.887, [0.83, 0.813, 0.871, 0.806])
-        """
-        # Imported late: only reports need it.
-        from tamiz.selection.subset_report import describe_lattice, describe_reasons, describe_subset
-
-        check_is_fitted(self)
-        found = describe_subset(self)
-        if X is None:
-            return found
-        table = as_table(X, y if self._reads_target else None, sample_weight, groups=groups)
-        return replace(found, reasons=describe_reasons(self, table), lattice=describe_lattice(self, table))
 
     def _check_masks(self, masks: Any) -> Masks:
         """Return the masks as an array of shape (n_sets, n_columns)."""
