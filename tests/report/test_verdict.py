@@ -98,7 +98,9 @@ def test_the_counts_of_the_first_screen_are_those_of_all_columns(wine: dict[str,
     assert counted
     assert len(verdict["kept"]) + sum(counted) == len(wine["table"]["columns"])
     wine["recommendation"]["recommended"] = "all_columns"
-    assert "cannot exclude a loss of more than" in shown(wine)["why"]
+    assert "a loss of more than" in shown(wine)["why"]
+    wine["recommendation"]["margin"] = 0.2
+    assert "178 rows cannot exclude a loss of more than 0.2" in shown(wine)["why"]
 
 
 def test_columns_stand_in_the_order_of_their_mean_rank(wine: dict[str, Any]) -> None:

@@ -97,8 +97,8 @@ class ColumnEvidence:
     Attributes
     ----------
     names : list of str
-        Those with a rank first, the best on top, then the others in the order of the table; without a target in that order, as
-        criteria that use no target depend on units.
+        Those with a rank first, the best on top; without a target in the order of the table, as criteria that use none depend on
+        units. Excluded columns come last.
     ranking : RankingRecord or None
     """
 
@@ -109,7 +109,7 @@ class ColumnEvidence:
         self.kept = set(initial_selection(result))
         self.reasons = column_reasons(result)
         self.columns = {column.name: column for column in result.table.columns}
-        self.names = list(self.columns)
+        self.names = sorted(self.columns, key=lambda name: self.columns[name].exclusion is not None)
         self.n_rows = result.table.n_rows_used
         found = () if result.distributions is None else result.distributions.columns
         self.logarithmic = {one.name for one in found if one.is_logarithmic}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NOTHING_ADDED = 0.1
 _REASONS = {
     "kept": "kept",
-    "undecided": "kept: too few rows to drop it",
+    "undecided": "kept, undecided",
     "nothing": "adds nothing measurable",
     "less": "adds less than the margin",
 }
@@ -175,11 +175,11 @@ def keep_all_reason(recommendation: Recommendation, table: TableRecord) -> str:
         f"{table.count_own(one.columns):,} score {score_format.format_score(one.scores[recommendation.deciding].mean)}"
         for one in (nearest, recommendation.all_columns)
     )
+    scores = f"{fewer} ({label_in_sentence(nearest.label)}) and all {every}"
+    if -recommendation.score_change(recommendation.nearest, recommendation.deciding_model).mean > recommendation.margin:
+        return f"{scores}: a loss of more than {recommendation.margin:.2g}"
     rows = count_with_noun(recommendation.n_samples, "row")
-    return (
-        f"{fewer} ({label_in_sentence(nearest.label)}) and all {every}, but {rows} cannot exclude a loss of more than "
-        f"{recommendation.margin:.2g}"
-    )
+    return f"{scores}, but {rows} cannot exclude a loss of more than {recommendation.margin:.2g}"
 
 
 DecisionCode: TypeAlias = Literal["kept", "undecided", "same", "nothing", "less"]
