@@ -38,8 +38,7 @@ def verdict_lines(record: StudyRecord, seconds: float | None = None) -> list[str
     if found["scores"] is not None:
         scores = ", ".join(f"{row['label']} {row['text']}" for row in found["scores"]["rows"])
         lines.append(f"  {found['scores']['title']}: {scores}")
-    elif found["why"]:
-        lines.append(f"  {found['why']}")
+    lines += [f"  {found['why']}"] if found["why"] else []
     lines += [f"  ! {record.interruption}"] if record.interruption else []
     lines += [f"  ! {aside}" for aside in found["asides"] if "leak" in aside]
     lines += [f"  ! {_short_warning(one)}" for one in _first_warnings(record)]
