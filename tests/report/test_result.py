@@ -138,7 +138,7 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
     assert lines[6].startswith("  Recommended: Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[7].startswith("  Effect on models: Weighted AUC of each model on the recommended columns, ")
     assert "nearest neighbours 0.910, −0.020 (−0.050 to +0.010)" in lines[7]
-    assert lines[8].startswith("  Reliability: With the selected columns, ")
+    assert lines[8].startswith("  Reliability: The selected columns predict better than none: ")
     assert "AUC 0.940 (95% " in lines[8]
     assert lines[9].startswith(
         "  Error rates: On 20 semi-synthetic targets of 178 rows, the search finds 50% ± 0% of the true "

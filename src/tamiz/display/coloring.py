@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,15 +83,12 @@ class ClassColors(Coloring):
 
     def __init__(self, codes: NDArray[np.integer], names: Sequence[str], label: str) -> None:
         counts = np.bincount(codes[codes >= 0], minlength=len(names))
-        most = len(figures.SHAPES)
-        common = np.arange(len(names))
-        if len(names) > most:
-            common = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+        common = frequent_classes(dict(enumerate(counts.tolist())), len(figures.SHAPES))
         group = np.full(len(names) + 1, len(common))
         group[common] = np.arange(len(common))
         group[-1] = -1
         self.groups = group[codes]
-        self.names = [escape_text(names[code]) for code in common.tolist()]
+        self.names = [escape_text(names[code]) for code in common]
         if len(common) < len(names):
             self.names.append(f"other ({len(names) - len(common):,} classes)")
         self.label = label
@@ -113,6 +110,13 @@ class ClassColors(Coloring):
         legend.get_title().set_color(figures.MUTED)
         for handle in legend.legend_handles:
             handle.set(sizes=[28.0], alpha=1.0)
+
+
+def frequent_classes(counts: Mapping[int, int], most: int) -> list[int]:
+    """Return the classes that have a colour of their own; of more than `most`, the rarest share the last colour."""
+    if len(counts) <= most:
+        return sorted(counts)
+    return sorted(sorted(counts, key=lambda code: (-counts[code], code))[: most - 1])
 
 
 def make_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> Coloring:
