@@ -57,7 +57,7 @@ def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON \(line 1, column 1: Expecting value\)\.$"),
+        ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON in UTF-8 \(Expecting value: line 1 column 1 \(char 0\)\)\.$"),
         ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 6', so run"),
         ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
@@ -78,7 +78,7 @@ def test_another_file_is_refused_in_one_sentence(text: str, sentence: str, tmp_p
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="it is not text in UTF-8"):
+    with pytest.raises(ValueError, match="it is not JSON in UTF-8"):
         Result.from_json(path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,27 +27,15 @@ _MAX_VECTOR_POINTS = 5000
 _MAX_NAME_LENGTH = 40
 
 
-class Coloring(ABC):
-    """Colours of the points of a plot."""
+class Coloring:
+    """Colours of the points of a plot: one for all points, without a legend."""
 
-    @abstractmethod
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points, and return one artist for each colour."""
-
-    @abstractmethod
-    def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Add one legend or colour bar for panels of shape (n_rows, n_columns)."""
-
-
-class SingleColor(Coloring):
-    """One colour for all points."""
-
-    def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
-        """Draw the points."""
         return [ax.scatter(x, y, color=figures.STRONG, **_marker_style(ax, len(x)))]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Do nothing: one colour needs no legend."""
+        """Add one legend or colour bar, if there is one, for panels of shape (n_rows, n_columns)."""
 
 
 class NumericColors(Coloring):
@@ -125,7 +112,7 @@ def make_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> 
     Text, categories, booleans and integers with few distinct values are classes; other numbers are numeric.
     """
     if color is None:
-        return SingleColor()
+        return Coloring()
     raw = to_raw_column(color, "color")
     check_one_each("color", raw, n_points, "point")
     encoded = encode_target(raw, None, lambda at: f"value {at}")
