@@ -78,8 +78,8 @@ def _of_recommendation(record, leads, table, kept):
     withheld = bool(recommendation.chance)
     if withheld != ("TZ302" in {one.code for one in record.warnings}) and not recommendation.requested:
         found.append("the recommendation is withheld without a warning of chance, or warned of and not withheld")
-    if withheld and "predicted better" in leads.get("assessment", ""):
-        found.append("no columns are recommended, and new rows are predicted better than without columns")
+    if withheld and "predict better" in leads.get("assessment", ""):
+        found.append("no columns are recommended, and the selected columns predict better than none")
     if not withheld and recommendation.score.interval[0] > 0.55 and "not predicted" in leads.get("assessment", ""):
         found.append("columns are recommended that do not predict")
     decided = {one.name for one in record.decisions if one.kept}

@@ -249,8 +249,8 @@ def test_the_verdict_is_that_of_nested_cross_validation_by_hand(studied):
     gain = nested - baseline
     half = stats.t.ppf(0.975, len(gain) - 1) * np.sqrt(inflation * gain.var(ddof=1))
     helps = gain.mean() - half > 0
-    assert ("new rows are predicted better than without columns" in lead) == helps
-    assert bool(re.search("No gain over the baseline|the gain on new rows is within its error", lead)) == (not helps)
+    assert ("The selected columns predict better than none" in lead) == helps
+    assert bool(re.search("no gain over the baseline|the gain in score is within its error", lead)) == (not helps)
     # The score of each fold is that of a set that the other folds may have chosen.
     every = fold_scores(found, "all_columns", found["deciding_model"])
     others = [score["values"] for path in found["paths"].values() for score in path["scores"]]

@@ -57,7 +57,7 @@ def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON \(line 1, column 1: Expecting value\)\.$"),
+        ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON in UTF-8 \(Expecting value: line 1 column 1 \(char 0\)\)\.$"),
         ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 6', so run"),
         ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
@@ -78,7 +78,7 @@ def test_another_file_is_refused_in_one_sentence(text: str, sentence: str, tmp_p
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="it is not text in UTF-8"):
+    with pytest.raises(ValueError, match="it is not JSON in UTF-8"):
         Result.from_json(path)
 
 
@@ -138,7 +138,7 @@ def test_the_plain_text_states_the_answer_in_a_few_lines(wine: dict[str, Any]) -
     assert lines[6].startswith("  Recommended: Keep 6 of 13 columns: alcohol, flavanoids, color_intensity, hue, od280")
     assert lines[7].startswith("  Effect on models: Weighted AUC of each model on the recommended columns, ")
     assert "nearest neighbours 0.910, −0.020 (−0.050 to +0.010)" in lines[7]
-    assert lines[8].startswith("  Reliability: With the selected columns, ")
+    assert lines[8].startswith("  Reliability: The selected columns predict better than none: ")
     assert "AUC 0.940 (95% " in lines[8]
     assert lines[9].startswith(
         "  Error rates: On 20 semi-synthetic targets of 178 rows, the search finds 50% ± 0% of the true "

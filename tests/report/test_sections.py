@@ -321,7 +321,7 @@ def test_a_map_without_points_has_no_arrows_and_is_explained_all_the_same(bare: 
 def test_the_curve_states_how_many_components_explain_four_fifths(wine: dict[str, Any]) -> None:
     wine["maps"][0]["spectrum"]["reference"] = []
     shown = collected(collect_maps, wine)["maps"][0]
-    assert shown["spectrum"]["title"] == "5 components of 13 account for 80% of the total variance"
+    assert shown["spectrum"]["title"] == "The first 5 components of 13 account for 80% of the total variance"
     assert shown["lead"] == "PC 1 and PC 2 account for 55% of the total variance."
     assert len(panel_of(shown["spectrum"]["chart"]).lines) == 1
     spectrum = wine["maps"][0]["spectrum"]
@@ -336,7 +336,7 @@ def test_shares_are_drawn_beside_those_by_chance_and_the_title_counts_those_abov
     shown = collected(collect_maps, wine)["maps"][0]["spectrum"]
     assert shown["title"] == spectrum["chance_title"]
     assert shown["note"].startswith(
-        "By chance is the mean of 20 tables of independent columns. 5 components of 13 account for"
+        "By chance is the mean of 20 tables of independent columns. The first 5 components of 13 account for"
     )
     shares, chance = panel_of(shown["chart"]).lines
     assert shares.get_ydata() == pytest.approx(spectrum["values"])
@@ -361,7 +361,7 @@ def test_images_beyond_those_drawn_are_counted() -> None:
 def test_drawn_points_are_distinguished_from_all_rows(wine: dict[str, Any]) -> None:
     wine["table"]["n_rows_used"] = 50_000
     assert "each of the 178 rows" in collected(collect_maps, sample.wine())["points"]
-    assert collected(collect_maps, wine)["points"].endswith("178 of the 50,000 rows are shown.")
+    assert collected(collect_maps, wine)["points"].startswith("A map shows 178 of the 50,000 rows as a point")
 
 
 def test_a_map_with_little_explained_variance_has_a_caution(wine: dict[str, Any]) -> None:
@@ -454,7 +454,7 @@ def test_a_weighted_graph_of_a_sample_is_described_by_t_radius_and_its_number_of
 @pytest.mark.parametrize(
     ("components", "lead"),
     [
-        ({"n": 2, "sizes": [170, 8]}, "1,802 edges join 178 rows, in 2 components of 170 and 8 rows."),
+        ({"n": 2, "sizes": [170, 8]}, "1,802 edges join 178 rows, in 2 components, the largest of 170 rows."),
         ({"n": 60, "sizes": [100, *[2] * 9]}, "1,802 edges join 178 rows, in 60 components, the largest of 100 rows."),
     ],
 )

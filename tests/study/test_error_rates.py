@@ -227,7 +227,7 @@ def test_of_noise_the_section_claims_no_signal_of_the_real_target(seed):
     found = study(rng.normal(size=(150, 6)), rng.normal(size=150), semi_synthetic=4)
     shown, page = sections(found)
     assert not found.record.assessment.beats_baseline
-    assert "No gain over the baseline was found on new rows" in page
+    assert "The selected columns show no gain over the baseline" in page
     rates = found.record.error_rates
     if rates.signal_strength == "stronger":
         assert "10% of the variance of the target, a stronger signal than that of the real target." in shown["design"]

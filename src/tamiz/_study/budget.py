@@ -6,15 +6,15 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from tamiz.exceptions import DataError
 from tamiz.report.records.study import StepTiming
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
 from tamiz.runtime.user_warnings import warn
+from tamiz.runtime.validation import check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 
@@ -45,13 +45,9 @@ class StepEstimate:
     n_bytes: float
     n_rows: int
 
-    def per_part(self, n_parts: int) -> StepEstimate:
-        """Return the estimate of one of n equal parts that run one after the other."""
-        return replace(self, seconds=self.seconds / n_parts)
-
     def __str__(self) -> str:
         """Return seconds and memory, rounded to one digit."""
-        seconds, n_bytes = _round_to_one_digit(max(self.seconds, 0.1)), _round_to_one_digit(self.n_bytes)
+        seconds, n_bytes = (float(f"{value:.1g}") for value in (max(self.seconds, 0.1), self.n_bytes))
         return f"about {seconds:g} s and {format_bytes(n_bytes)}"
 
 
@@ -72,7 +68,9 @@ class Budget:
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
-        self.scale = 1.0 if max_seconds is None else check_seconds(max_seconds) / DEFAULT_SECONDS
+        if max_seconds is not None and not check_real("max_seconds", max_seconds) > 0:
+            raise ValueError(f"max_seconds must be above 0, got {max_seconds!r}.")
+        self.scale = 1.0 if max_seconds is None else max_seconds / DEFAULT_SECONDS
         self._max_seconds = max_seconds
         self._start_time = time.monotonic()
 
@@ -122,21 +120,6 @@ class Budget:
 
 # Never reads the clock.
 DEFAULT_BUDGET: Budget = Budget()
-
-
-def check_seconds(value: Any) -> float:
-    """Return a number of seconds above 0, or infinity."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"max_seconds must be a number of seconds, got {value!r}.")
-    if not (seconds := float(value)) > 0:
-        raise ValueError(f"max_seconds must be above 0, got {value!r}.")
-    return seconds
-
-
-def _round_to_one_digit(value: float) -> float:
-    """Return a number rounded to its first significant digit."""
-    unit = 10.0 ** math.floor(math.log10(value))
-    return round(value / unit) * unit
 
 
 class StepRunner:

@@ -149,10 +149,8 @@ def estimate_steps(
             default_n_permutations(replace(schema, n_rows=rows)), n_splits, again, budget.scale * MAX_SEARCH_SECONDS
         )
         if asked or not assessed:
-            found |= {
-                "subset": (search, 9 * some, n),
-                "reasons": (reasons_seconds(searched[0], search), 9 * some, n),
-            }
+            reasons = _WRAPPER_REASONS_SHARE if isinstance(searched[0], CrossValidated) else _REASONS_SHARE
+            found |= {"subset": (search, 9 * some, n), "reasons": (reasons * search, 9 * some, n)}
         if asked and assessed:
             found["assessment"] = (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows)
     if searched is not None and assessed:
@@ -227,11 +225,6 @@ def search_seconds(merit: Merit, search: Search, schema: Schema, n_rows: int) ->
     return seconds
 
 
-def reasons_seconds(merit: Merit, search_seconds: float) -> float:
-    """Return the seconds of the reasons why each column is selected or not, after a search of some seconds."""
-    return search_seconds * (_WRAPPER_REASONS_SHARE if isinstance(merit, CrossValidated) else _REASONS_SHARE)
-
-
 def expected_evaluations(search: Search, schema: Schema) -> int:
     """Return the approximate number of sets that a search evaluates."""
     used = len(schema.used)
@@ -251,11 +244,10 @@ def expected_evaluations(search: Search, schema: Schema) -> int:
 
 
 def _fold_cost(merit: CrossValidated) -> _FoldCost:
-    if not isinstance(merit.estimator, str):
-        return _REFIT_COST
-    if merit.estimator in ("gaussian_nb", "naive_bayes") and merit.scoring not in _COUNT_SCORINGS:
+    name = merit.estimator if isinstance(merit.estimator, str) else ""
+    if name in ("gaussian_nb", "naive_bayes") and merit.scoring not in _COUNT_SCORINGS:
         return _PROBABILITY_COST
-    return _MODEL_COSTS.get(merit.estimator, _REFIT_COST)
+    return _MODEL_COSTS.get(name, _REFIT_COST)
 
 
 def bootstrap_cost(schema: Schema) -> float:

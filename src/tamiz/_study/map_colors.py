@@ -98,10 +98,7 @@ def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | Non
     schema = table.schema
     columns = schema.used.tolist()
     if ranking is not None and ranking.criteria:
-        scores, mean_rank = ranking.scores[ranking.criteria[0].id], ranking.mean_rank
-        ranks = None if mean_rank is None else mean_rank.ranks
-        # Used columns have a score, and a rank if there are ranks.
-        columns = sorted(columns, key=lambda j: (0.0 if ranks is None else ranks[j] or 0.0, -(scores[j] or 0.0)))
+        columns = [j for j in ranking.best_first()[0] if j in columns]
     columns = columns[: max(_MIN_COLORS, min(_MAX_COLORS, _MAX_COLOR_VALUES // len(rows)))]
     if schema.target is not None:
         columns = [schema.n_columns, *columns]
@@ -112,21 +109,16 @@ def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | Non
 
 
 def _color_column(column: Column, role: Literal["target", "column"], values: list[Any]) -> ColorColumn:
-    is_date = column.kind == "date"
+    kind: Literal["numeric", "date", "categorical"] = "categorical"
     if column.is_number:
-        shown = _round_values(values, exact=is_date or len(values) <= MAX_EXACT_POINTS)
+        kind = "date" if column.kind == "date" else "numeric"
+        values = _round_values(values, exact=kind == "date" or len(values) <= MAX_EXACT_POINTS)
     else:
-        shown = tuple(None if value < 0 else value for value in values)
-    return ColorColumn(
-        name=column.name,
-        role=role,
-        kind="categorical" if not column.is_number else "date" if is_date else "numeric",
-        values=shown,
-        levels=() if column.is_number else tuple(column.levels),
-        silhouette=None,
-    )
+        values = [None if value < 0 else value for value in values]
+    levels = () if column.is_number else tuple(column.levels)
+    return ColorColumn(name=column.name, role=role, kind=kind, values=tuple(values), levels=levels, silhouette=None)
 
 
-def _round_values(values: list[float], *, exact: bool) -> tuple[float | None, ...]:
+def _round_values(values: list[float], *, exact: bool) -> list[float | None]:
     """Return numbers, None for missing values, rounded to six digits unless `exact`."""
-    return tuple(None if value != value else value if exact else float(f"{value:.6g}") for value in values)
+    return [None if value != value else value if exact else float(f"{value:.6g}") for value in values]

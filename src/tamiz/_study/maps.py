@@ -57,9 +57,17 @@ def resolve_maps(
 ) -> list[MapRequest]:
     """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
     explicit = maps is not None
-    if maps is None:
-        maps = [one.id for one in list_map_methods() if one.variant.is_default]
-    wanted = [_resolve_map(part, schema, dissimilarity, max_rows, explicit=explicit) for part in maps]
+    wanted = []
+    for part in [one.id for one in list_map_methods() if one.variant.is_default] if maps is None else maps:
+        if isinstance(part, str):
+            method = find_map_method(part)
+            reducer = method.make_reducer(schema, dissimilarity, max_rows)
+            wanted.append(MapRequest(method.id, method.label, reducer, explicit))
+        else:
+            name = type(part).__name__
+            entry = next((entry for entry in registry if entry.attribute == name), None)
+            named = (entry.name, entry.label) if entry else (name, name)
+            wanted.append(MapRequest(*named, part, explicit, True))
     # Maps of one id are numbered, with the reducer's repr as label.
     ids = [one.id for one in wanted]
     return [
@@ -68,17 +76,6 @@ def resolve_maps(
         else replace(one, id=f"{one.id}_{ids[: k + 1].count(one.id)}", label=repr(one.reducer))
         for k, one in enumerate(wanted)
     ]
-
-
-def _resolve_map(
-    method: Reducer | str, schema: Schema, dissimilarity: str, max_rows: int | None, *, explicit: bool
-) -> MapRequest:
-    if isinstance(method, str):
-        found = find_map_method(method)
-        return MapRequest(found.id, found.label, found.make_reducer(schema, dissimilarity, max_rows), explicit)
-    name = type(method).__name__
-    entry = next((entry for entry in registry if entry.attribute == name), None)
-    return MapRequest(entry.name if entry else name, entry.label if entry else name, method, explicit, True)
 
 
 def choose_map_columns(
@@ -108,14 +105,10 @@ def choose_map_columns(
         return numeric if by_numbers and len(numeric) < len(schema.used) else None
     used = {schema.names[j]: j for j in schema.used.tolist()}
     for name in map_columns:
-        if name in used:
-            continue
-        excluded = next((one for one in schema.columns if one.name == name), None)
-        if excluded is not None:
-            raise DataError(f"map_columns names {quote_name(name)}, which is excluded: {excluded.exclusion_reason}.")
-        raise DataError(
-            f"map_columns names {quote_name(name)}, which is no column of the table{suggestion(name, used)}."
-        )
+        if name not in used:
+            reasons = {one.name: f"is excluded: {one.exclusion_reason}" for one in schema.columns}
+            why = reasons.get(name, f"is no column of the table{suggestion(name, used)}")
+            raise DataError(f"map_columns names {quote_name(name)}, which {why}.")
     found = sorted({used[name] for name in map_columns})
     if not found:
         raise ValueError('map_columns must name at least one column; pass "all" for all of them.')

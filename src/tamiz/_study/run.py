@@ -198,10 +198,12 @@ class StudyRun:
         max_rows: int | None,
     ) -> None:
         """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
+        whole = self.steps.estimates["maps"]
+        estimate = replace(whole, seconds=whole.seconds / max(len(map_requests), 1))
         for one in map_requests:
             if not one.explicit and needs_graph(one.reducer) and self.row_graph.connected_graph is None:
                 continue
-            if not self.steps.fits_budget(self.steps.estimates["maps"].per_part(len(map_requests)), one.label):
+            if not self.steps.fits_budget(estimate, one.label):
                 continue
             reducer = (
                 self.row_graph.with_graph(one.reducer)

@@ -53,22 +53,19 @@ def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> KindSu
     """
     if column.exclusion_reason is not None:
         return _suggest_excluded_kind(column)
-    if column.date_part is not None:
-        # Its kind is known, and it is no column of the user's table.
+    # The kind of a part of a date is known, and it is no column of the user's table.
+    if column.kind != "numeric" or column.date_part is not None or distinct is None:
         return None
-    if column.kind != "numeric" or distinct is None or not _MIN_CODES <= len(distinct) <= _MAX_CODES:
-        return None
-    if n_rows < _MIN_ROWS_PER_CODE * len(distinct) or not np.all(distinct == np.floor(distinct)):
-        return None
-    return KindSuggestion(kind="categorical", reason=_CODES_REASON)
+    few = _MIN_CODES <= len(distinct) <= min(_MAX_CODES, n_rows / _MIN_ROWS_PER_CODE)
+    whole = few and np.all(distinct == np.floor(distinct))
+    return KindSuggestion(kind="categorical", reason=_CODES_REASON) if whole else None
 
 
 def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
     """Return another plausible kind of a column excluded as id or text; never a category with a level for every row."""
     reason = column.exclusion_reason or ""
-    if column.kind == "id" and any(
-        known in reason for known in (ROW_NUMBER_REASON, ID_NAME_REASON, WHOLE_NUMBER_REASON)
-    ):
+    numbers = (ROW_NUMBER_REASON, ID_NAME_REASON, WHOLE_NUMBER_REASON)
+    if column.kind == "id" and any(known in reason for known in numbers):
         return KindSuggestion(kind="numeric", reason="every row has a different number: it may be a measurement")
     if column.kind == "text" and "distinct values" in reason:
         return KindSuggestion(kind="categorical", reason="text with many values may be a category")
@@ -96,13 +93,9 @@ def describe_duplicates(table: Table, hashes: tuple[Hashes, Hashes]) -> Duplicat
     repeated = np.bincount(found.first_row, minlength=n)[found.first_row] > 1
     n_targets = np.bincount(found.alike, found.first_row == np.arange(n), minlength=n)[found.alike]
     contradicting = (n_targets > 1) & table.schema.has_classes
-    return DuplicateRowsRecord(
-        n=found.n_duplicates,
-        example=_first_group(table, repeated, found.first_row),
-        contradictions=EqualRowsRecord(
-            n=int(contradicting.sum()), example=_first_group(table, contradicting, found.alike)
-        ),
-    )
+    opposed = EqualRowsRecord(n=int(contradicting.sum()), example=_first_group(table, contradicting, found.alike))
+    example = _first_group(table, repeated, found.first_row)
+    return DuplicateRowsRecord(n=found.n_duplicates, example=example, contradictions=opposed)
 
 
 def _first_group(table: Table, mask: NDArray[np.bool_], group: NDArray[np.intp]) -> tuple[int, ...]:

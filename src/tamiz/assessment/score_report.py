@@ -181,19 +181,24 @@ class SelectionReport(JsonResult):
         return self.null is None or not self.null.explained_by_chance
 
     @property
+    def conclusion(self) -> str:
+        """Whether the selection predicts new rows, without the numbers."""
+        scores = self.scores_of(self.deciding_score)
+        if self.beats_baseline:
+            gain, joined = "The selected columns predict better than none", ", but"
+        elif self.null and self.null.explained_by_chance is False and scores.nested.mean > scores.baseline.mean:
+            return "The search finds more than on shuffled targets, but the gain in score is within its error"
+        else:
+            gain, joined = "The selected columns show no gain over the baseline", ", and"
+        return gain if self.beats_chance else f"{gain}{joined} the search finds as much on shuffled targets"
+
+    @property
     def verdict(self) -> str:
         """The conclusion in one sentence."""
         names = list(dict.fromkeys([self.deciding_score, self.scoring, *self.other_scores]))
         scores = [f"{name} {self._score_pair(name)}" for name in names]
         scores[0] = f"{names[0]} {self._score_pair(names[0], ' without any column')} in nested cross-validation"
-        measured = f"{'; '.join(scores)}; {self.n_samples:,} rows"
-        if self.beats_baseline and not self.beats_chance:
-            return f"The selected columns predict better than none, but the search finds as much on shuffled targets: {measured}."
-        if self.beats_baseline:
-            return f"The selected columns predict better than none: {measured}."
-        if self.null is not None and self.null.explained_by_chance is False:
-            return f"The search finds more than on shuffled targets, but the gain in score is within its error: {measured}."
-        return f"The selected columns show no gain over the baseline: {measured}."
+        return f"{self.conclusion}: {'; '.join(scores)}; {self.n_samples:,} rows."
 
     def _score_pair(self, name: str, what: str = "") -> str:
         scores = self.scores_of(name)

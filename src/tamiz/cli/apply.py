@@ -127,6 +127,8 @@ def _selected_rows(opened: Table, schema: Schema, selected: Sequence[str], other
 
 def _column_notes(names: Sequence[str], schema: Schema, needed: Schema, others: Sequence[str]) -> list[Verdict]:
     """Return notes on columns of the table that are not read, and on absent columns that the model does not need."""
+    from tamiz.report.text import count_with_noun, join_column_names
+
     known = {*schema.names, *others}
     before = zip(schema.columns, needed.columns, strict=True)
     unused = [old.name for old, new in before if not old.exclusion_reason and new.exclusion_reason]
@@ -134,12 +136,9 @@ def _column_notes(names: Sequence[str], schema: Schema, needed: Schema, others: 
         ([name for name in names if name not in known], "that the model does not know", "not read"),
         ([name for name in unused if name not in names], "not in the table", "not needed"),
     ]
-    return [_column_note(*note) for note in notes if note[0]]
-
-
-def _column_note(names: list[str], which: str, state: str) -> Verdict:
-    from tamiz.report.text import count_with_noun, join_column_names
-
-    verb = "is" if len(names) == 1 else "are"
-    counted = f"{count_with_noun(len(names), 'column')} {which} {verb} {state}"
-    return Verdict("TZ203", f"{counted}: {join_column_names(names, width=80)}.", names)
+    verdicts = []
+    for found, which, state in notes:
+        are, counted = "is" if len(found) == 1 else "are", count_with_noun(len(found), "column")
+        sentence = f"{counted} {which} {are} {state}: {join_column_names(found, width=80)}."
+        verdicts += [Verdict("TZ203", sentence, found)] if found else []
+    return verdicts

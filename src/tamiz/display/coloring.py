@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,27 +27,15 @@ _MAX_VECTOR_POINTS = 5000
 _MAX_NAME_LENGTH = 40
 
 
-class Coloring(ABC):
-    """Colours of the points of a plot."""
+class Coloring:
+    """Colours of the points of a plot: one for all points, without a legend."""
 
-    @abstractmethod
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
         """Draw the points, and return one artist for each colour."""
-
-    @abstractmethod
-    def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Add one legend or colour bar for panels of shape (n_rows, n_columns)."""
-
-
-class SingleColor(Coloring):
-    """One colour for all points."""
-
-    def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
-        """Draw the points."""
         return [ax.scatter(x, y, color=figures.STRONG, **_marker_style(ax, len(x)))]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Do nothing: one colour needs no legend."""
+        """Add one legend or colour bar, if there is one, for panels of shape (n_rows, n_columns)."""
 
 
 class NumericColors(Coloring):
@@ -83,15 +70,12 @@ class ClassColors(Coloring):
 
     def __init__(self, codes: NDArray[np.integer], names: Sequence[str], label: str) -> None:
         counts = np.bincount(codes[codes >= 0], minlength=len(names))
-        most = len(figures.SHAPES)
-        common = np.arange(len(names))
-        if len(names) > most:
-            common = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+        common = frequent_classes(dict(enumerate(counts.tolist())), len(figures.SHAPES))
         group = np.full(len(names) + 1, len(common))
         group[common] = np.arange(len(common))
         group[-1] = -1
         self.groups = group[codes]
-        self.names = [escape_text(names[code]) for code in common.tolist()]
+        self.names = [escape_text(names[code]) for code in common]
         if len(common) < len(names):
             self.names.append(f"other ({len(names) - len(common):,} classes)")
         self.label = label
@@ -115,13 +99,20 @@ class ClassColors(Coloring):
             handle.set(sizes=[28.0], alpha=1.0)
 
 
+def frequent_classes(counts: Mapping[int, int], most: int) -> list[int]:
+    """Return the classes that have a colour of their own; of more than `most`, the rarest share the last colour."""
+    if len(counts) <= most:
+        return sorted(counts)
+    return sorted(sorted(counts, key=lambda code: (-counts[code], code))[: most - 1])
+
+
 def make_coloring(color: ArrayLike | None, n_points: int, label: str | None) -> Coloring:
     """Return the colouring for values of the points.
 
     Text, categories, booleans and integers with few distinct values are classes; other numbers are numeric.
     """
     if color is None:
-        return SingleColor()
+        return Coloring()
     raw = to_raw_column(color, "color")
     check_one_each("color", raw, n_points, "point")
     encoded = encode_target(raw, None, lambda at: f"value {at}")

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from tamiz.display import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from matplotlib.axes import Axes
 
@@ -211,17 +211,3 @@ def _write(kind: str, attributes: dict[str, str], text: str) -> str:
             value = _NUMBER.sub(lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), value).replace("\n", "")
         written.append(f' {name}="{escape(value)}"' if value else "")
     return f"<{kind}{''.join(written)}>{escape(text)}</{kind}>"
-
-
-def draw_bars(axes: Axes, starts: Sequence[float], counts: Sequence[float], width: float) -> None:
-    """Draw bars of counts from their left ends.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    starts, counts : sequence of float
-    width : float
-    """
-    axes.bar(starts, counts, 0.92 * width, align="edge", color=figures.STRONG)
-    for axis in (axes.xaxis, axes.yaxis):
-        figures.use_integer_ticks(axis)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report.drawing import Chart, draw_bars
+from tamiz.display import figures
+from tamiz.report.drawing import Chart
 from tamiz.report.text import edges_text, format_count, format_number, format_percent, shorten
 
 if TYPE_CHECKING:
@@ -111,7 +112,10 @@ def _histogram(neighbours: NeighborCounts) -> dict[str, Any]:
     bins = neighbours.histogram
 
     def draw(axes: Axes) -> None:
-        draw_bars(axes, [bins.start - 0.5 + bins.width * k for k in range(len(bins.rows))], bins.rows, bins.width)
+        starts = [bins.start - 0.5 + bins.width * k for k in range(len(bins.rows))]
+        axes.bar(starts, bins.rows, 0.92 * bins.width, align="edge", color=figures.STRONG)
+        for axis in (axes.xaxis, axes.yaxis):
+            figures.use_integer_ticks(axis)
         axes.set(xlabel="Neighbours of a row", ylabel="Rows")
 
     return {"chart": Chart("neighbours", draw, "Bars: how many rows have how many neighbours."), "title": title}

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display.arrows import biplot_arrows
+from tamiz.display.coloring import frequent_classes
 from tamiz.display.eigenvalues import EigenvalueDisplay
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.report import marks
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tamiz.report.records.study import StudyRecord
 
 _COMPONENTS_SHOWN = 30
+_NUMBERS = ("numeric", "date")
 # Columns listed for an axis. A column explains an axis from this correlation on, if it is also this many times the chance level.
 _COLUMNS_SHOWN, MIN_CORRELATION, _MIN_CHANCE_RATIO = 4, 0.3, 1.5
 # Clusters listed. Beside the map are the rules of those with at least this share of the rows, of which they cover at least this.
@@ -146,14 +148,10 @@ def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> 
 
 def _beyond_text(points: Sequence[Sequence[float]], extent: Sequence[tuple[float, float]]) -> str:
     """Return how many points are beyond the edges of a map, "" if none is."""
-    n = sum(
-        not all(low <= value <= high for value, (low, high) in zip(point, extent, strict=False)) for point in points
-    )
-    return (
-        f"{count_with_noun(n, 'row')} far from the others {'is' if n == 1 else 'are'} beyond the edges; − shows all."
-        if n
-        else ""
-    )
+    (left, right), (low, high) = extent
+    n = sum(not (left <= x <= right and low <= y <= high) for x, y in points)
+    are = "is" if n == 1 else "are"
+    return f"{count_with_noun(n, 'row')} far from the others {are} beyond the edges; − shows all." if n else ""
 
 
 def _single_point_note(fitted_map: MapRecord) -> str:
@@ -200,30 +198,22 @@ def _arrows_text(n_arrows: int, loadings: Loadings, columns: set[str]) -> str:
 
 def _points_text(result: StudyRecord, n_points: int) -> str:
     """Return which rows the maps show, and which columns they use unless these are all."""
-    n_rows = result.table.n_rows_used
-    text = f"A map shows each of the {count_with_noun(n_rows, 'row')} as a point in two dimensions."
-    if n_points < n_rows:
-        text = (
-            f"A map shows rows of the table as points in two dimensions: {n_points:,} of the {n_rows:,} rows are shown."
-        )
-    if result.map_columns is None:
+    n_rows, used = result.table.n_rows_used, result.map_columns
+    which = f"{n_points:,}" if n_points < n_rows else "each"
+    text = f"A map shows {which} of the {count_with_noun(n_rows, 'row')} as a point in two dimensions."
+    if used is None:
         return text
-    numeric = {column.name for column in result.table.columns if column.kind in ("numeric", "date")}
-    used = count_with_noun(
-        len(result.map_columns), "numeric column" if numeric.issuperset(result.map_columns) else "column"
-    )
-    return f"{text} The maps use {used}; the others are colours (--map-columns all uses them)."
+    numeric = {column.name for column in result.table.columns if column.kind in _NUMBERS}
+    columns = count_with_noun(len(used), "numeric column" if numeric.issuperset(used) else "column")
+    return f"{text} The maps use {columns}; the others are colours (--map-columns all uses them)."
 
 
 def _distance_note(fitted_map: MapRecord) -> str:
     """Return the meaning of proximity on the map, with a caution if two axes account for less than half of the total."""
-    spectrum = fitted_map.spectrum
-    if spectrum.cumulative[1] < 0.5:
-        share = format_percent(spectrum.cumulative[1])
-        return (
-            f"The two axes account for only {share} of {_total_name(spectrum)}: rows that look near may be far apart."
-        )
-    return fitted_map.proximity_note
+    share, total = fitted_map.spectrum.cumulative[1], _total_name(fitted_map.spectrum)
+    if share >= 0.5:
+        return fitted_map.proximity_note
+    return f"The two axes account for only {format_percent(share)} of {total}: rows that look near may be far apart."
 
 
 def _total_name(spectrum: MapSpectrum) -> str:
@@ -237,21 +227,19 @@ def _key(index: int) -> str:
 
 def _spectrum(spectrum: MapSpectrum, key: str) -> dict[str, Any] | None:
     """Return the chart of the spectrum of a map, with a title that states the finding."""
-    if not spectrum.values:
+    total, n_shown = len(spectrum.values), min(len(spectrum.values), _COMPONENTS_SHOWN)
+    if not total:
         return None
-    total = len(spectrum.values)
-    n_shown = min(total, _COMPONENTS_SHOWN)
-    drawn = f"The first {n_shown} of {total:,} are shown." if total > n_shown else ""
-    note = " ".join(filter(None, [spectrum.note, drawn]))
+    notes = [spectrum.note, f"The first {n_shown} of {total:,} are shown." if total > n_shown else ""]
     if not spectrum.cumulative:
-        number, described = "Coordinate", "The eigenvalue of each coordinate."
-        title, notes = _first_eigenvalues_text(spectrum), [note, _residuals_text(spectrum.residuals)]
+        number, described, title = "Coordinate", "The eigenvalue of each coordinate.", _first_eigenvalues_text(spectrum)
+        notes.append(_residuals_text(spectrum.residuals))
     else:
-        number, described = "Component", "The share of each component."
-        title, notes = _components_for_80_percent(spectrum), [note]
+        number, described, title = "Component", "The share of each component.", _components_for_80_percent(spectrum)
         if spectrum.reference:
             described = "The share of each component beside its share by chance (parallel analysis)."
-            title, notes = shorten(spectrum.chance_title, 200), [spectrum.chance_note, f"{title}.", note]
+            notes = [spectrum.chance_note, f"{title}.", *notes]
+            title = shorten(spectrum.chance_title, 200)
     display = EigenvalueDisplay(
         spectrum.values[:n_shown],
         reference=spectrum.reference[:n_shown] or None,
@@ -265,12 +253,10 @@ def _components_for_80_percent(spectrum: MapSpectrum) -> str:
     cumulative, total = spectrum.cumulative, len(spectrum.values)
     n = next((i + 1 for i, share in enumerate(cumulative) if share >= 0.8), total)
     verb = "accounts for" if n == 1 else "account for"
+    known = "The first component" if n == 1 else f"The first {n:,} components"
     # Unless the shares add up to 1, some components were not computed.
-    if cumulative[-1] >= 1 - _ROUNDING:
-        known = "The only component" if total == 1 else f"{count_with_noun(n, 'component')} of {total:,}"
-    else:
-        known = "The first component" if n == 1 else f"The first {n:,} components"
-    return f"{known} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
+    of = f" of {total:,}" if total > 1 and cumulative[-1] >= 1 - _ROUNDING else ""
+    return f"{known}{of} {verb} {format_percent(cumulative[n - 1])} of {_total_name(spectrum)}"
 
 
 def _first_eigenvalues_text(spectrum: MapSpectrum) -> str:
@@ -297,14 +283,10 @@ def _row_colorings(quality: QualityRecord | None) -> list[dict[str, Any]]:
         per_map = [getattr(one, source) for one in quality.maps if one is not None]
         known = [value for values in per_map for value in values if value is not None]
         if known:
-            labels = {
-                "option": option,
-                "title": f"{source} of the row",
-                "missing_label": "not evaluated",
-                "source": source,
-            }
+            title = f"{source} of the row"
             # On a scale up to the maximum, one outlier would make all others look equal.
             ends = [min(known), 1.0] if source == "trust" else [0, sorted(known)[int(0.98 * (len(known) - 1))]]
+            labels = {"option": option, "title": title, "missing_label": "not evaluated", "source": source}
             found.append({**labels, "kind": "numeric", "column": None, "range": ends})
     return found
 
@@ -324,14 +306,11 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     if column.kind != "categorical":
         return labels
     counts = Counter(int(code) for code in column.values if code is not None)
-    present = sorted(counts)
-    common = present
-    if len(present) > marks.N_COLORS:
-        common = sorted(sorted(present, key=lambda code: (-counts[code], code))[: marks.N_COLORS - 1])
+    common = frequent_classes(counts, marks.N_COLORS)
     groups = [shorten(column.levels[code], 40) for code in common]
-    if len(common) < len(present):
-        groups.append(f"other ({len(present) - len(common):,} levels)")
-    group = {code: common.index(code) if code in common else len(common) for code in present}
+    if len(common) < len(counts):
+        groups.append(f"other ({len(counts) - len(common):,} levels)")
+    group = {code: common.index(code) if code in common else len(common) for code in counts}
     return {
         **labels,
         "levels": [shorten(level, 60) for level in column.levels],
@@ -365,40 +344,33 @@ def _sample_text(part: AxisCorrelationsRecord | MapClustersRecord) -> str:
 
 
 def _axis(explanation: AxisCorrelationsRecord, axis: int, name: str) -> dict[str, Any]:
-    names, kinds = explanation.columns, explanation.kinds
-    values = [row[axis] for row in explanation.values]
-    by_chance = [abs(v) < _MIN_CHANCE_RATIO * chance for v, chance in zip(values, explanation.chance, strict=True)]
-    explains = [abs(v) >= MIN_CORRELATION and not chance for v, chance in zip(values, by_chance, strict=True)]
-    order = sorted(range(len(names)), key=lambda j: (not explains[j], by_chance[j], -abs(values[j])))
-    found = [j for j in order if explains[j]]
-    large = [names[j] for j in order if by_chance[j] and abs(values[j]) >= MIN_CORRELATION]
+    columns = zip(
+        explanation.columns,
+        explanation.kinds,
+        (row[axis] for row in explanation.values),
+        explanation.chance,
+        strict=True,
+    )
+    large = sorted((one for one in columns if abs(one[2]) >= MIN_CORRELATION), key=lambda one: -abs(one[2]))
+    found = [one for one in large if abs(one[2]) >= _MIN_CHANCE_RATIO * one[3]]
+    by_chance = [one[0] for one in large if one not in found]
     return {
-        "title": _axis_title(names[order[0]], kinds[order[0]], values[order[0]], name, explains[order[0]]),
+        "title": _axis_title(shorten(name, 40), *found[0][:3])
+        if found
+        else f"No column reaches a correlation of {MIN_CORRELATION} with {shorten(name, 40)}{' beyond chance' * bool(by_chance)}",
         "columns": [
-            {"name": names[j], "text": f"{'η ' if _is_category(kinds[j]) else ''}{_decimals(values[j])}"}
-            for j in found[:_COLUMNS_SHOWN]
+            {"name": column, "text": f"{'' if kind in _NUMBERS else 'η '}{value:.2f}".replace("-", "−")}
+            for column, kind, value, _ in found[:_COLUMNS_SHOWN]
         ],
         "more": max(len(found) - _COLUMNS_SHOWN, 0),
-        "note": f"The correlation of {join_column_names(large)} is near the chance level." if large else "",
+        "note": f"The correlation of {join_column_names(by_chance)} is near the chance level." if by_chance else "",
     }
 
 
-def _axis_title(best: str, kind: str, value: float, axis: str, explains: bool) -> str:
-    axis, best = shorten(axis, 40), shorten(best, 40)
-    if not explains:
-        beyond = " beyond chance" if abs(value) >= MIN_CORRELATION else ""
-        return f"No column reaches a correlation of {MIN_CORRELATION} with {axis}{beyond}"
-    if _is_category(kind):
-        return f"{axis} separates the levels of {best}"
-    return f"{axis} rises with {best}" if value > 0 else f"{axis} falls as {best} rises"
-
-
-def _is_category(kind: str) -> bool:
-    return kind not in ("numeric", "date")
-
-
-def _decimals(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−").replace("−0.00", "0.00")
+def _axis_title(axis: str, best: str, kind: str, value: float) -> str:
+    if kind not in _NUMBERS:
+        return f"{axis} separates the levels of {shorten(best, 40)}"
+    return f"{axis} rises with {shorten(best, 40)}" if value > 0 else f"{axis} falls as {shorten(best, 40)} rises"
 
 
 def collect_clusters(

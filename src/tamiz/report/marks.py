@@ -182,13 +182,9 @@ def point_picture(
 
 def map_picture(points: Sequence[Sequence[float]], color: ColorColumn | None, *, one_scale: bool) -> Markup:
     """Return the points of a map in the colours of a column."""
-    values = None if color is None else color.values
-    return point_picture(points, values, n_colors(color), one_scale=one_scale)
-
-
-def n_colors(color: ColorColumn | None) -> int:
-    """Return the number of levels of a category, 0 for numbers."""
-    return 0 if color is None or color.kind != "categorical" else len(color.levels)
+    if color is None:
+        return point_picture(points, None, 0, one_scale=one_scale)
+    return point_picture(points, color.values, len(color.levels), one_scale=one_scale)
 
 
 def color_class(code: int | None) -> str:

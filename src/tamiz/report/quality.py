@@ -97,11 +97,9 @@ def _shown_values(quality: QualityRecord, name: str) -> list[float | None]:
 def _best_maps(quality: QualityRecord, name: str) -> list[int]:
     """Return the best maps by a measure, none if all are equal."""
     values = _shown_values(quality, name)
-    known = [value for value in values if value is not None]
-    if len(set(known)) < 2:
-        return []
-    best = min(known) if name == _DISTANCE_MEASURE else max(known)
-    return [k for k, value in enumerate(values) if value == best]
+    known = {value for value in values if value is not None}
+    best = None if len(known) < 2 else min(known) if name == _DISTANCE_MEASURE else max(known)
+    return [k for k, value in enumerate(values) if value is not None and value == best]
 
 
 def _row(quality: QualityRecord, name: str, label: str, meaning: str) -> dict[str, Any]:
@@ -121,26 +119,15 @@ def _lead(quality: QualityRecord, names: Sequence[str]) -> str:
         return f"{shorten(names[0], _NAME_WIDTH)} has a stress of {stress} and an area under R_NX of {kept}."
     distances, order = (_best_maps(quality, name) for name in (_DISTANCE_MEASURE, _ORDER_MEASURE))
     neighbors, agreeing, n = _most_wins([_best_maps(quality, name) for name in _NEIGHBOUR_MEASURES])
-    parts = []
-    if distances:
-        parts.append((distances, "the distances best"))
-        if order and order != distances:
-            parts.append((order, "their order best"))
-    if neighbors:
-        among = f" ({'each ' if len(neighbors) > 1 else ''}by {agreeing} of {n} measures)" if agreeing < n else ""
-        if parts == [(neighbors, "the distances best")] and not among:
-            parts = [(neighbors, "distances and neighbours best")]
-        else:
-            parts.append((neighbors, f"the neighbours best{among}"))
-    if not parts:
-        return "All maps preserve distances and neighbours equally well."
+    among = f" ({'each ' if len(neighbors) > 1 else ''}by {agreeing} of {n} measures)" if agreeing < n else ""
+    parts = [(distances, "the distances best"), (neighbors, f"the neighbours best{among}")]
+    if distances and order != distances:
+        parts.insert(1, (order, "their order best"))
     clauses = []
-    for maps, group in groupby(parts, key=lambda part: part[0]):
-        what = " and ".join(what for _, what in group)
-        clauses.append(
-            f"{join_names(shorten(names[k], _NAME_WIDTH) for k in maps)} {'preserves' if len(maps) == 1 else 'preserve'} {what}"
-        )
-    return f"{'; '.join(clauses)}."
+    for maps, group in groupby([part for part in parts if part[0]], key=lambda part: part[0]):
+        preserving = f"{join_names(shorten(names[k], _NAME_WIDTH) for k in maps)} preserve{'s' * (len(maps) == 1)}"
+        clauses.append(f"{preserving} {' and '.join(what for _, what in group)}")
+    return f"{'; '.join(clauses) or 'All maps preserve distances and neighbours equally well'}."
 
 
 def _most_wins(best: Sequence[Sequence[int]]) -> tuple[list[int], int, int]:

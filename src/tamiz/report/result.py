@@ -77,18 +77,11 @@ class Result(WrittenResult):
             If it is not a result of this version; the message states what is missing or where the JSON is invalid.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise type(error)(f"{path} cannot be read: {error.strerror}.") from error
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path} is not a tamiz result: it is not text in UTF-8.") from error
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            where = f"line {error.lineno}, column {error.colno}"
-            raise DataError(f"{path} is not a tamiz result: it is not JSON ({where}: {error.msg}).") from error
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{path} is not a tamiz result: its JSON cannot be read ({error}).") from error
+            raise DataError(f"{path} is not a tamiz result: it is not JSON in UTF-8 ({error}).") from error
         if not isinstance(data, dict) or "format" not in data:
             raise DataError(f"{path} is not a tamiz result; `tamiz study --json` writes one.")
         if data["format"] != FORMAT:
@@ -258,19 +251,16 @@ class Result(WrittenResult):
 
 def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:
     """Return the three columns with the largest scores by a criterion, with their scores."""
-    scores = [
-        (name, score)
-        for name, score in zip(ranking.columns, ranking.scores[criterion], strict=True)
-        if score is not None
-    ]
-    best = sorted(scores, key=lambda pair: -pair[1])[:3]
-    return ", ".join(f"{shorten(quote_name(name), 30)} {format_number(score)}" for name, score in best)
+    scores = zip(ranking.columns, ranking.scores[criterion], strict=True)
+    best = sorted((-score, j, name) for j, (name, score) in enumerate(scores) if score is not None)[:3]
+    return ", ".join(f"{shorten(quote_name(name), 30)} {format_number(-score)}" for score, _, name in best)
 
 
 def _subset_text(subset: SubsetRecord) -> str:
     """Return the selected columns, their merit, the search and its evaluations."""
     kept = join_column_names(subset.columns, limit=10) or "no column"
-    return (
-        f"{kept} ({subset.merit.label} {format_number(subset.value)} by {subset.search.label},"
-        f" {count_with_noun(subset.n_evaluations, 'evaluation')})"
+    merit, n = (
+        f"{subset.merit.label} {format_number(subset.value)}",
+        count_with_noun(subset.n_evaluations, "evaluation"),
     )
+    return f"{kept} ({merit} by {subset.search.label}, {n})"

@@ -183,33 +183,24 @@ def unshown_notes(result: StudyRecord, *parts: Any) -> list[str]:
 def assessment_verdict(assessment: SelectionReport) -> str:
     """Return in a few sentences whether the selection predicts new rows, and how much of its apparent score is optimism."""
     deciding, apparent = ScoreFormat(assessment.deciding_score), ScoreFormat(assessment.scoring)
-    scores, null = assessment.scores_of(assessment.deciding_score), assessment.null
+    scores = assessment.scores_of(assessment.deciding_score)
     baseline = deciding.format_score(scores.baseline.mean)
     if not assessment.columns:
         return (
             f"The search keeps no column, so there is no score to evaluate; the baseline is {deciding.name} {baseline}."
         )
-    if assessment.beats_baseline:
-        found = "With the selected columns, new rows are predicted better than without columns"
-    elif not assessment.beats_chance:
-        found = "No gain over the baseline was found on new rows, and the merit is no better than on shuffled targets"
-    elif null is not None and null.explained_by_chance is False and scores.nested.mean > scores.baseline.mean:
-        found = "The merit is better than on shuffled targets, but the gain on new rows is within its error"
-    else:
-        found = "No gain over the baseline was found on new rows"
     nested = f"{deciding.format_score(scores.nested.mean)} (95% {deciding.format_interval(scores.nested.interval)})"
     optimism = format_difference(max(assessment.optimism, 0.0), apparent).lstrip("+")
+    rows = count_with_noun(assessment.n_samples, "row")
     words = (
-        f"{found}: {deciding.name} {nested} in nested cross-validation of {count_with_noun(assessment.n_samples, 'row')}, baseline "
-        f"{baseline}. Apparent score: {apparent.name} {apparent.format_score(assessment.apparent.mean)}; optimism: {optimism}."
+        f"{assessment.conclusion}: {deciding.name} {nested} in nested cross-validation of {rows}, baseline {baseline}. "
+        f"Apparent score: {apparent.name} {apparent.format_score(assessment.apparent.mean)}; optimism: {optimism}."
     )
     if "accuracy" in (assessment.scoring, *assessment.other_scores):
         accuracy, share = assessment.scores_of("accuracy"), ScoreFormat("accuracy").format_score
         if accuracy.nested.mean <= accuracy.baseline.mean:
             always = f"{share(accuracy.baseline.mean)} of always predicting the most frequent class"
             words += f" Its accuracy, {share(accuracy.nested.mean)}, is not above the {always}."
-    if assessment.beats_baseline and not assessment.beats_chance and null is not None:
-        words += f" Yet {null_count_text(null)}: the merit itself may be chance."
     return words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +63,6 @@ def _set_name(set_code: int, names: Sequence[str]) -> str:
     return join_column_names([names[j] for j in _members(set_code, len(names))]) or "no column"
 
 
-def _levels(n: int) -> list[list[int]]:
-    """Return the sets of every size, from left to right."""
-    return [[sum(1 << j for j in members) for members in combinations(range(n), size)] for size in range(n + 1)]
-
-
 def _title(subset: SubsetRecord, lattice: Lattice, kept: int) -> str:
     merits, best = lattice.merits, lattice.best
     if merits[best] <= merits[kept]:
@@ -104,7 +100,7 @@ def _chart(lattice: Lattice, kept: int, course: Sequence[int]) -> Chart:
         axes.set_axis_off()
         axes.set_ylim(-0.9, len(names) + 0.3)
 
-    width = 40 + _WIDTH[len(names)] * max(len(level) for level in _levels(len(names)))
+    width = 40 + _WIDTH[len(names)] * math.comb(len(names), len(names) // 2)
     described = f"All {len(merits)} subsets of {len(names)} columns by their size, shaded by merit."
     return Chart("lattice", draw, described, width=width, height=height)
 
@@ -112,10 +108,10 @@ def _chart(lattice: Lattice, kept: int, course: Sequence[int]) -> Chart:
 def _node_positions(n: int) -> tuple[dict[int, tuple[float, float]], int]:
     """Return the position of each set by its size, and the height of the chart in pixels; the empty set is at the bottom."""
     places: dict[int, tuple[float, float]] = {}
-    widest = max(len(level) for level in _levels(n))
-    for size, level in enumerate(_levels(n)):
+    for size in range(n + 1):
+        level = [sum(1 << j for j in members) for members in combinations(range(n), size)]
         # Levels with few sets are spread out.
-        spacing = min(widest / len(level), _MAX_SPACING)
+        spacing = min(math.comb(n, n // 2) / len(level), _MAX_SPACING)
         places |= {k: (spacing * (i - (len(level) - 1) / 2), float(size)) for i, k in enumerate(level)}
     # The names of a set are below its point, one per line, followed by its merit.
     return places, (n + 1) * (_LEVEL_SPACING + _LINE * (1 + (n if _NAME_LENGTHS[n] else 1)))

@@ -59,7 +59,6 @@ def _shell_quote(word: str) -> str:
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PROPER_NAMES = ("Fisher", "Laplacian")
-_MAX_SIZES_NAMED = 5
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI"}
 # `</script>` and `<!--` end or bend a script element; U+2028 and U+2029 end a line in older JavaScript.
 _SCRIPT_ESCAPES = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -213,12 +212,8 @@ def edges_text(graph: GraphRecord) -> str:
     """Return the numbers of edges, rows and components of the graph of a result."""
     edges, rows = count_with_noun(graph.n_edges, "edge"), count_with_noun(graph.n_rows, "row")
     words = f"{edges} {'joins' if graph.n_edges == 1 else 'join'} {rows}"
-    n, sizes = graph.components.n, graph.components.sizes
-    if n == 1:
-        return f"{words}, in one component"
-    if n <= _MAX_SIZES_NAMED:
-        return f"{words}, in {n:,} components of {join_names(format_count(size) for size in sizes)} rows"
-    return f"{words}, in {n:,} components, the largest of {count_with_noun(sizes[0], 'row')}"
+    n, largest = graph.components.n, count_with_noun(graph.components.sizes[0], "row")
+    return f"{words}, in {'one component' if n == 1 else f'{n:,} components, the largest of {largest}'}"
 
 
 def script_json(value: Any) -> Markup:
