@@ -57,7 +57,10 @@ def test_nan_is_refused_and_no_file_is_left(wine: dict[str, Any], tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,b\n1,2\n", r"a.json is not a tamiz result: it is not JSON in UTF-8 \(Expecting value: line 1 column 1 \(char 0\)\)\.$"),
+        (
+            "a,b\n1,2\n",
+            r"a.json is not a tamiz result: it is not JSON in UTF-8 \(Expecting value: line 1 column 1 \(char 0\)\)\.$",
+        ),
         ('{"format": NaN}', r"is a nan; this version reads 'tamiz result 6', so run"),
         ("[1, 2]", r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
         ('{"a": 1}', r"a.json is not a tamiz result; `tamiz study --json` writes one\.$"),
