@@ -80,7 +80,11 @@ def _of_recommendation(record, leads, table, kept):
         found.append("the recommendation is withheld without a warning of chance, or warned of and not withheld")
     if withheld and "predict better" in leads.get("assessment", ""):
         found.append("no columns are recommended, and the selected columns predict better than none")
-    if not withheld and recommendation.score.interval[0] > 0.55 and "not predicted" in leads.get("assessment", ""):
+    if (
+        not withheld
+        and recommendation.score.interval[0] > 0.55
+        and "no gain over the baseline" in leads.get("assessment", "")
+    ):
         found.append("columns are recommended that do not predict")
     decided = {one.name for one in record.decisions if one.kept}
     if record.decisions and not withheld and decided != kept:

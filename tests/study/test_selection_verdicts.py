@@ -47,7 +47,16 @@ def test_without_recommended_columns_nothing_is_lost() -> None:
 
 def test_an_unstable_selection_names_the_columns_that_few_folds_select() -> None:
     decisions = tuple(
-        ColumnDecision(name=name, kept=True, share=share, similar=(), same_as=None, p_value=None, relevance=None)
+        ColumnDecision(
+            name=name,
+            kept=True,
+            share=share,
+            similar=(),
+            same_as=None,
+            redundant_with=None,
+            p_value=None,
+            relevance=None,
+        )
         for name, share in zip(NAMES[:2], (1.0, 0.4), strict=True)
     )
 
