@@ -71,9 +71,7 @@ def test_a_hostile_name_is_shown_as_it_is_written(read: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "table", ["#selections", *(pytest.param(t, marks=pytest.mark.slow) for t in ("#comparison", ".quality"))]
-)
+@pytest.mark.parametrize("table", ["#selections", pytest.param(".quality", marks=pytest.mark.slow)])
 def test_a_phone_shows_names_and_numbers_of_a_wide_table_which_fades_where_it_continues(read: Any, table: str) -> None:
     reader = read("wine", width=390)
     box = reader.page.locator(".scroll").filter(has=reader.page.locator(table))

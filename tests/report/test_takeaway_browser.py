@@ -65,7 +65,7 @@ def test_a_spreadsheet_runs_no_formula_in_a_name(browser: Any, tmp_path: Path) -
     for column in result["table"]["columns"]:
         if column["name"] == "alcohol":
             column["name"] = '=HYPERLINK("https://evil.example","a,b")'
-    result["recommendation"] = None
+    result["recommendation"] = result["ranking"] = None
     result["subset"]["columns"] = ['=HYPERLINK("https://evil.example","a,b")']
     page = browser.new_page(accept_downloads=True)
     reader = Reader(page, result_of(result).to_html(tmp_path / "a.html"))

@@ -32,17 +32,18 @@ def studied(table):
 
 def test_each_column_is_kept_or_dropped_for_a_reason_that_is_true(table, studied):
     decisions = studied.record.decisions
-    shown = {one.name: decision_sentence(one) for one in decisions}
+    shown = {one.name: decision_sentence(one, studied.record.recommendation) for one in decisions}
     p_values = {one.name: one.p_value for one in decisions}
     assert list(shown) == list(table[0])
     assert [one.name for one in decisions if one.kept] == ["strong", "weak"]
     for name in ("strong", "weak"):
-        assert shown[name] == "Adds to the others."
+        assert shown[name] == "Belongs to the smallest set that loses nothing measurable."
         assert p_values[name] < 1e-6
     folds = {row["name"]: dict(row["facts"])["Chosen in the folds"] for row in collect_columns(studied.record)["rows"]}
     assert [folds[name] for name in ("strong", "weak", "copy")] == ["3 of 3", "3 of 3", "0 of 3"]
     assert shown["copy"].startswith("Equivalent to strong (")
-    assert shown["near"] == "More similar to strong than to the target."
+    assert shown["near"] == "Redundant with strong, which is kept."
+    assert abs(table[0]["near"].corr(table[0]["strong"])) > 0.9
     assert next(one for one in decisions if one.name == "near").similar[0].name == "strong"
     assert min(p_values[name] for name in ("n1", "n2", "n3")) > 0.01
 
@@ -64,6 +65,6 @@ def test_where_it_takes_long_there_are_no_p_values_and_the_page_states_less(tabl
     monkeypatch.setattr("tamiz.models.named_models._REGRESSORS", ("ridge",))
     monkeypatch.setattr(models, "MAX_IMPORTANCE_WORK", 0)
     found = tamiz.study(*table, maps=[], relevances=[])
-    shown = {one.name: decision_sentence(one) for one in found.record.decisions}
+    shown = {one.name: decision_sentence(one, found.record.recommendation) for one in found.record.decisions}
     assert shown["n1"] == "Adds less than the margin to the kept columns."
     assert "p-value of what it adds" not in found.page()
