@@ -230,7 +230,9 @@ def test_of_noise_the_section_claims_no_signal_of_the_real_target(seed):
     assert "The selected columns show no gain over the baseline" in page
     rates = found.record.error_rates
     if rates.signal_strength == "stronger":
-        assert "of the variance of the target is 10%: a stronger signal than that of the real target." in shown["design"]
+        assert (
+            "of the variance of the target is 10%: a stronger signal than that of the real target." in shown["design"]
+        )
         assert shown["notes"][0].startswith("The linear signal of the real target is below 3% of the variance (R2 ")
     else:
         assert rates.signal < 0.3
