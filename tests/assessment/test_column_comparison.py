@@ -84,6 +84,7 @@ def test_every_figure_of_classes_is_that_of_cross_validate_with_a_pipeline(load,
                 np.testing.assert_allclose(scores[name, scoring].values, told[f"test_{scoring}"], rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_every_figure_of_a_number_is_that_of_cross_validate_with_a_pipeline():
     X, y = load_diabetes(return_X_y=True)
     found = compare_columns(SEARCHED, X, y, n_splits=3)

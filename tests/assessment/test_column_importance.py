@@ -50,6 +50,7 @@ def test_equals_the_plain_reference():
     np.testing.assert_allclose([found.importance, found.standard_error, found.p_value], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_draws_of_levels_and_of_missing_values_follow_their_conditional_distributions():
     rng = np.random.default_rng(0)
     n = 3000

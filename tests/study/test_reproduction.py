@@ -155,7 +155,7 @@ COMMANDS = {
     "options",
     [pytest.param(words, id=name, marks=[pytest.mark.slow] * bool(words)) for name, words in COMMANDS.items()],
 )
-@pytest.mark.parametrize("from_file", [False, True])
+@pytest.mark.parametrize("from_file", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_command_and_its_script_run_and_give_the_same_numbers(folder, options, from_file):
     (folder / "elsewhere").mkdir()
     for file in (folder / "elsewhere" / "-t.csv", folder / "-t.csv"):
