@@ -249,16 +249,16 @@ class RecommendationDisplay(PanelDisplay):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import load_wine
     >>> from tamiz.assessment import recommend_columns
     >>> from tamiz.display import RecommendationDisplay
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> found = recommend_columns(X, y, models=["logistic", "naive_bayes"])
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> found = recommend_columns(X, y, models=["naive_bayes"], n_splits=3)
     >>> display = RecommendationDisplay.from_recommendation(found)
     >>> [line.get_label() for line in display.lines_]
-    ['Wrapper', 'MRMR', 'Importance']
+    ['Importance', 'MRMR', 'Wrapper']
     >>> display.recommended_.get_xydata().round(3)
-    array([[4.   , 0.993]])
+    array([[3.   , 0.995]])
     """
 
     paths: Mapping[str, ArrayLike]
