@@ -165,11 +165,11 @@ def count_source() -> dict[str, int]:
     trees = parse_package()
     graph = import_graph(trees)
     code = {name: count_code(*parsed) for name, parsed in trees.items()}
-    packages = {name: {"tamiz." + one.split(".")[1] for one in others if "." in one} for name, others in graph.items()}
-    house: Graph = {"tamiz." + name.split(".")[1]: set() for name in trees if "." in name}
-    for name, others in packages.items():
+    house: Graph = {}
+    for name, others in graph.items():
         if "." in name:
-            house["tamiz." + name.split(".")[1]] |= others - {"tamiz." + name.split(".")[1]}
+            package = name.split(".")[1]
+            house.setdefault(package, set()).update({one.split(".")[1] for one in others if "." in one} - {package})
     models = {
         name: {one for one in graph[name] if one.startswith("tamiz.models.")}
         for name in trees
@@ -180,7 +180,8 @@ def count_source() -> dict[str, int]:
     names = Counter(trees[name][0].name for name in modules)
     longest, kernel, widest = measure_functions(trees)
     print("longest:", longest[1], "| longest kernel:", kernel[1], "| largest signature:", widest[1])
-    print("circles of imports:", find_circles(graph))
+    circles = find_circles(graph)
+    print("circles of imports:", circles)
     return {
         "lines of code": sum(code.values()),
         "lines of code of _study, report, cli, display": sum(
@@ -190,7 +191,7 @@ def count_source() -> dict[str, int]:
         "modules": len(modules),
         "modules with one importer": sum(importers[name] == 1 for name in modules),
         "file names used twice": sum(n > 1 for n in names.values()),
-        "circles of imports": len(find_circles(graph)),
+        "circles of imports": len(circles),
         "floors of the house": count_floors(house),
         "floors of models": count_floors(models),
         "longest function": longest[0],

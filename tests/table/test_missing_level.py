@@ -44,3 +44,15 @@ def test_a_study_scores_and_selects_what_was_bought(purchases):
     (note,) = [one for one in result.warnings if "missing is read as a level" in one]
     assert note.columns == ("bread", "milk", "tea", "salt")
     assert "add_missing_level(open_table(" in result.to_dict()["reproduction"]["python"]
+
+
+def test_the_script_adds_levels_exactly_where_the_study_did(purchases):
+    def script(table):
+        return study(table, "total", maps=[], relevances=[], assess=False).to_dict()["reproduction"]["python"]
+
+    # A level of this name is no level that was added, and one that is added beside it has another name.
+    named = purchases[["both", "total"]].assign(both=np.where(purchases["both"] == "a", "a", "missing"))
+    assert "add_missing_level" not in script(named)
+    single = purchases[["bread", "both", "total"]].replace({"bread": {"t": "missing"}})
+    assert add_missing_level(open_table(single, "total")).schema.columns[0].levels == ("missing", "missing'")
+    assert "add_missing_level(open_table(" in script(single)

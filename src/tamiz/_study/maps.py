@@ -9,7 +9,7 @@ from tamiz.exceptions import DataError
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.named_maps import find_map_method, list_map_methods
-from tamiz.runtime.registry import suggestion
+from tamiz.runtime.registry import method_label, number_repeated, suggestion
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.runtime.validation import check_choice
 from tamiz.table.schema import Schema
@@ -64,17 +64,13 @@ def resolve_maps(
             reducer = method.make_reducer(schema, dissimilarity, max_rows)
             wanted.append(MapRequest(method.id, method.label, reducer, explicit))
         else:
-            name = type(part).__name__
-            entry = next((entry for entry in registry if entry.attribute == name), None)
-            named = (entry.name, entry.label) if entry else (name, name)
-            wanted.append(MapRequest(*named, part, explicit, True))
+            named = method_label(registry, part)
+            wanted.append(MapRequest(named["id"], named["label"], part, explicit, True))
     # Maps of one id are numbered, with the reducer's repr as label.
-    ids = [one.id for one in wanted]
+    numbered = number_repeated([one.id for one in wanted])
     return [
-        one
-        if ids.count(one.id) == 1
-        else replace(one, id=f"{one.id}_{ids[: k + 1].count(one.id)}", label=repr(one.reducer))
-        for k, one in enumerate(wanted)
+        one if name == one.id else replace(one, id=name, label=repr(one.reducer))
+        for one, name in zip(wanted, numbered, strict=True)
     ]
 
 

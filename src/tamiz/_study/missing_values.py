@@ -17,6 +17,7 @@ from tamiz.report.text import count_with_noun, join_names
 from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.schema import Schema
+from tamiz.table.views import one_level_columns
 
 # Names in a sentence are never cut.
 _FULL_WIDTH = 200
@@ -35,8 +36,7 @@ _GOWER_RULE = "Gower's dissimilarity compares two rows in the columns in which b
 
 def missing_level_notes(schema: Schema) -> list[Verdict]:
     """Return a note on the columns of one value, for which missing is a level (`add_missing_level`)."""
-    columns = (schema.columns[j] for j in schema.categorical)
-    names = [column.name for column in columns if len(column.levels) == 1 and column.n_missing]
+    names = [schema.names[j] for j in one_level_columns(schema)]
     if not names:
         return []
     contains = "contains" if len(names) == 1 else "contain"

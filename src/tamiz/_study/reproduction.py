@@ -18,7 +18,6 @@ from tamiz.search.stopping import AllOf, AnyOf
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
-from tamiz.table.views import MISSING_LEVEL
 
 _TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", "header")
 # Kinds that a column of a data frame can be converted to, or dropped for.
@@ -37,6 +36,8 @@ def describe_reproduction(
     comparison: Mapping[str, Any] | None,
     excluded: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
+    *,
+    has_missing_levels: bool = False,
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
@@ -55,6 +56,8 @@ def describe_reproduction(
         The columns that the study set aside.
     roles : mapping, default=None
         The groups or the time of the rows that the study found by itself.
+    has_missing_levels : bool, default=False
+        Whether columns got a level for missing values (`add_missing_level`).
     """
     usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
     changed = {
@@ -64,7 +67,7 @@ def describe_reproduction(
         and not _is_default(value, usual.get(name))
         and not (name == "selector" and _is_default(value, SubsetSelector()))
     }
-    script = _Script(changed, schema)
+    script = _Script(changed, schema, has_missing_levels=has_missing_levels)
     # A Table in memory cannot be opened with other roles.
     if selector is not None and not (roles and isinstance(arguments["data"], Table)):
         script.add_selection(
@@ -181,11 +184,11 @@ class ExpressionWriter:
 class _Script(ExpressionWriter):
     """Lines of Python, beginning with a study and its report; values without an expression have placeholders."""
 
-    def __init__(self, arguments: Mapping[str, Any], schema: Schema) -> None:
+    def __init__(self, arguments: Mapping[str, Any], schema: Schema, *, has_missing_levels: bool) -> None:
         super().__init__()
         self._arguments = arguments
         self._schema = schema
-        self._has_missing_levels = any(column.levels[1:] == (MISSING_LEVEL,) for column in schema.columns)
+        self._has_missing_levels = has_missing_levels
         self.placeholders: dict[str, str] = {}
         data = arguments["data"]
         self._file = Path(data).name if isinstance(data, str | os.PathLike) else None

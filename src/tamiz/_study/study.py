@@ -203,7 +203,7 @@ def study(
         opened = steps.run_required(
             "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options))
         )
-        notes_on_levels, opened = missing_level_notes(opened.schema), add_missing_level(opened)
+        level_notes, opened = missing_level_notes(opened.schema), add_missing_level(opened)
         schema = opened.schema
         target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
         with steps.budget.paused():
@@ -224,7 +224,7 @@ def study(
 
         design, table, exclusion, described = steps.run_required("table", describe)
         schema = table.schema
-        warn_user(notes_on_levels)
+        warn_user(level_notes)
         plan = plan_study(
             table,
             steps.budget,
@@ -307,6 +307,7 @@ def study(
                 run.comparison,
                 () if exclusion is None else exclusion.columns,
                 design.roles,
+                has_missing_levels=bool(level_notes),
             ),
         )
     return Result(run.record, steps.timings)

@@ -20,7 +20,7 @@ from tamiz.criteria.weighted_scorers import WeightedScorers
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.runtime.random import make_rng
-from tamiz.runtime.registry import entry_label, method_label
+from tamiz.runtime.registry import entry_label, method_label, number_repeated
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
@@ -91,11 +91,11 @@ def choose_ranking_criteria(
 def _number_duplicates(requested: Sequence[Relevance]) -> list[tuple[dict[str, str], Relevance]]:
     """Return relevances with their labels, numbered if a class occurs more than once."""
     labels = [method_label(criteria, relevance) for relevance in requested]
-    ids = [label["id"] for label in labels]
-    for k, relevance in enumerate(requested):
-        if ids.count(ids[k]) > 1:
-            labels[k] = {"id": f"{ids[k]}_{ids[: k + 1].count(ids[k])}", "label": repr(relevance)}
-    return list(zip(labels, requested, strict=True))
+    numbered = number_repeated([label["id"] for label in labels])
+    return [
+        (label if name == label["id"] else {"id": name, "label": repr(relevance)}, relevance)
+        for label, name, relevance in zip(labels, numbered, requested, strict=True)
+    ]
 
 
 def mean_rank(

@@ -398,6 +398,11 @@ class Recommendation(JsonResult):
         return () if self.chance else self.candidates[self.recommended].columns
 
     @property
+    def keeps_all(self) -> bool:
+        """Whether all columns are recommended."""
+        return self.recommended == ALL_COLUMNS
+
+    @property
     def all_columns(self) -> CandidateSelection:
         """The selection that the others are compared with."""
         return self.candidates[ALL_COLUMNS]
@@ -418,7 +423,7 @@ class Recommendation(JsonResult):
 
         It is that of the recommended columns, or of the best smaller selection if all are recommended; None if there is none.
         """
-        compared = self.nearest if self.recommended == ALL_COLUMNS else self.recommended
+        compared = self.nearest if self.keeps_all else self.recommended
         return None if compared is None else self.score_change(compared, self.deciding_model).detectable
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
 from tamiz.report.drawing import Chart
@@ -60,6 +59,8 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     _, marks = mark_scores(
         [(one.mean, nested if one is assessed.nested else None) for one in scores.values()], score_format
     )
+    # Of all columns nothing is selected.
+    keeps_all = result.recommendation is not None and result.recommendation.keeps_all
     return {
         "lead": assessment_verdict(assessed),
         "facts": [
@@ -75,16 +76,11 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         "design": f"{capitalize(score_format.name)} of {assessed.model}, "
         f"{count_with_noun(assessed.n_samples, 'row')}, {assessed.folds_description}",
         "clipped_note": score_format.clipping_note({label_in_sentence(name): one.mean for name, one in scores.items()}),
-        # Of all columns nothing is selected.
-        "stability": "" if _keeps_all(result) else f"Stability {assessed.stability.sentence}",
+        "stability": "" if keeps_all else f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),
         "error_rates": collect_error_rates(result),
         "notes": unshown_notes(result, result.recommendation, result.noise_experiment, assessed),
     }
-
-
-def _keeps_all(result: StudyRecord) -> bool:
-    return result.recommendation is not None and result.recommendation.recommended == ALL_COLUMNS
 
 
 def _permutation_null(assessment: SelectionReport) -> dict[str, Any] | None:

@@ -108,7 +108,7 @@ def _kept_text(recommendation: Recommendation, table: TableRecord) -> str:
     # A date counts as one column, whatever its parts.
     columns = count_with_noun(table.count_own(recommendation.all_columns.columns), "column")
     chosen = recommendation.candidates[recommendation.recommended]
-    if recommendation.recommended == ALL_COLUMNS:
+    if recommendation.keeps_all:
         return f"Keep all {columns}: {keep_all_reason(recommendation, table)}."
     kept = f"{table.count_own(chosen.columns):,} of {columns}"
     named = join_column_names(chosen.columns, limit=_MAX_NAMED)
@@ -198,7 +198,7 @@ def decision_code(one: ColumnDecision, found: Recommendation) -> DecisionCode:
     """
     adds_nothing = one.p_value is not None and one.p_value > _NOTHING_ADDED
     if one.kept and one.same_as is None:
-        return "undecided" if adds_nothing and found.recommended == ALL_COLUMNS else "kept"
+        return "undecided" if adds_nothing and found.keeps_all else "kept"
     if one.same_as is not None or one.redundant_with is not None:
         return "same"
     return "nothing" if adds_nothing else "less"
@@ -240,13 +240,12 @@ def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
             found[column.name] = "excluded", column.exclusion
         elif column.same_as:
             found[column.name] = "other", f"same as {shorten(column.same_as, 30)}"
-    for one, of in ((one, result.recommendation) for one in result.decisions):
-        if of is None:
-            break
-        code = decision_code(one, of)
-        by = one.same_as or one.redundant_with
-        known = found.get(one.name, ("", ""))[1] if code == "kept" else ""
-        found[one.name] = code, known or (f"redundant with {shorten(by, 30)}" if code == "same" else _REASONS[code])
+    if (recommendation := result.recommendation) is not None:
+        for one in result.decisions:
+            code = decision_code(one, recommendation)
+            by = one.same_as or one.redundant_with
+            known = found.get(one.name, ("", ""))[1] if code == "kept" else ""
+            found[one.name] = code, known or (f"redundant with {shorten(by, 30)}" if code == "same" else _REASONS[code])
     leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
     return found | dict.fromkeys(leaks, ("leak", "possible leak"))
 

@@ -90,8 +90,8 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
     found = result.redundancy
     if found is None:
         return None
-    names, kept = found.columns, () if result.recommendation is None else result.recommendation.columns
-    groups = [replace(one, keep=next((name for name in one.columns if name in kept), one.keep)) for one in found.groups]
+    names, kept = found.columns, set() if result.recommendation is None else {*result.recommendation.columns}
+    groups = [replace(one, keep=one.first_of(kept) or one.keep) for one in found.groups]
     shares = [step / _STEPS for step in found.pair_steps]
     measures = [found.measures[k] for k in found.pair_measures]
     pairs = sorted(zip(shares, itertools.combinations(names, 2), measures, strict=True), key=lambda pair: -pair[0])

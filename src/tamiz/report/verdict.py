@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.report import marks
 from tamiz.report.columns import ColumnEvidence
 from tamiz.report.map_trust import most_trusted_map, trust_text
-from tamiz.report.recommendation import column_reasons, initial_selection, keep_all_reason
+from tamiz.report.recommendation import initial_selection, keep_all_reason
 from tamiz.report.score_text import ScoreFormat, mark_scores, null_count_text
 from tamiz.report.table import class_shares
 from tamiz.report.text import (
@@ -23,7 +22,7 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tamiz.report.records.maps import ColorColumn
     from tamiz.report.records.study import StudyRecord
@@ -59,7 +58,7 @@ def collect_verdict(result: StudyRecord) -> dict[str, Any]:
         "balance": _class_balance(result),
         "range": _target_range(result),
         **_selection(result),
-        "asides": _asides(result),
+        "asides": _asides(result, evidence.reasons),
         "scores": _scores(result),
         "reliability": _reliability_text(result),
         "rows": (rows := [evidence.row(name) for name in evidence.names[:_ROWS_SHOWN]]),
@@ -121,28 +120,27 @@ def _selection(result: StudyRecord) -> dict[str, Any]:
         headline, why = columns, "There is no target." if table.target is None else "No selection was evaluated."
     elif found.chance:
         headline, why = "Keep nothing yet", found.chance
-    elif found.recommended == ALL_COLUMNS:
+    elif found.keeps_all:
         headline, why = f"Keep all {columns}", f"{capitalize(keep_all_reason(found, table))}."
     names = [shorten(name, 40) for name in kept[:_KEPT_SHOWN]]
     return {"headline": headline, "why": why, "kept": names, "n_more": len(kept) - len(names)}
 
 
-def _asides(result: StudyRecord) -> list[str]:
+def _asides(result: StudyRecord, reasons: Mapping[str, tuple[str, str]]) -> list[str]:
     """Return how many columns are not kept for each reason, and the groups of redundant columns."""
     lines = []
     if (leaks := result.leakage_exclusion) is not None:
         what = count_with_noun(len(leaks.columns), "possible leak")
         lines.append(f"{what} set aside: {join_names(leaks.columns, limit=4, width=24)}")
-    states = _count_states(result)
+    states = _count_states(result, reasons)
     lines += [f"{words.format(states[code])}" for code, words in _STATES.items() if states[code]]
     groups = 0 if result.redundancy is None or result.recommendation is not None else len(result.redundancy.groups)
     lines += [f"{count_with_noun(groups, 'group')} of redundant columns"] if groups else []
     return lines
 
 
-def _count_states(result: StudyRecord) -> Counter[str]:
+def _count_states(result: StudyRecord, reasons: Mapping[str, tuple[str, str]]) -> Counter[str]:
     """Return the number of columns by what became of them; a date counts once, kept if one of its parts is."""
-    reasons = column_reasons(result)
     states: dict[str, list[str]] = {}
     for column in result.table.columns:
         states.setdefault(column.date or column.name, []).append(reasons.get(column.name, ("other", ""))[0])
@@ -159,7 +157,7 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
     score_format, whole = ScoreFormat(scoring), every.scores[found.deciding]
     n_all = count_with_noun(result.table.count_own(every.columns), "column")
     rows: list[tuple[str, float, Interval | None]] = [(f"all {n_all}", whole.mean, whole.interval)]
-    if not found.chance and found.recommended != ALL_COLUMNS:
+    if not (found.chance or found.keeps_all):
         kept = count_with_noun(result.table.count_own(found.columns), "kept column")
         rows.insert(0, (kept, found.score.mean, found.score.interval))
     rows.append(("without columns", found.baseline[scoring].mean, None))
@@ -182,7 +180,7 @@ def _reliability_text(result: StudyRecord) -> str:
     if found.null is not None and len(found.null.null_values):
         words = f"{null_count_text(found.null)}. "
     # Neither all columns nor none is a selection that could change.
-    if recommended is None or not (recommended.chance or recommended.recommended == ALL_COLUMNS):
+    if recommended is None or not (recommended.chance or recommended.keeps_all):
         stability = found.stability
         words += f"Stability {stability.estimate:.2f} ({stability.low:.2f} to {stability.high:.2f}).".replace("-", "−")
     return words.rstrip()

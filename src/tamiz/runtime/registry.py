@@ -8,7 +8,7 @@ A registry is text so that `tamiz --help` lists every method without importing n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -117,6 +117,11 @@ def method_label(registry: Registry, method: Any) -> dict[str, str]:
 def entry_label(entry: Entry) -> dict[str, str]:
     """Return the name and label of an entry."""
     return {"id": entry.name, "label": entry.label}
+
+
+def number_repeated(names: Sequence[str]) -> list[str]:
+    """Return names, and those that occur more than once with their number among equal ones, such as "mds_2"."""
+    return [name if names.count(name) == 1 else f"{name}_{names[: k + 1].count(name)}" for k, name in enumerate(names)]
 
 
 def suggestion(name: str, known: Any) -> str:

@@ -28,7 +28,6 @@ Output = TypeVar("Output")
 
 # A view of at most this size is cached in memory; the columns of a larger one are read when they are used.
 _MAX_MEMORY_BYTES = 2**26
-MISSING_LEVEL = "missing"
 _NO_VALUE_REASON = "no value is present"
 
 
@@ -105,8 +104,24 @@ def merge_rare_levels(table: Table, max_levels: int) -> Table:
 
     Of equally frequent levels the earlier is kept. Rows count with their weights.
     """
-    wide = [j for j in table.schema.categorical if len(table.schema.columns[j].levels) > max_levels]
-    return _MergedLevels(table, wide, max_levels) if wide else table
+    described = table.schema.columns
+    wide = [j for j in table.schema.categorical if len(described[j].levels) > max_levels]
+    counts = {j: np.zeros(len(described[j].levels)) for j in wide}
+    for block in table.blocks(wide) if wide else ():
+        weight = np.ones(len(block.rows)) if block.weight is None else block.weight
+        for j in wide:
+            codes = np.asarray(block.values[j])
+            present = codes >= 0
+            counts[j] += np.bincount(codes[present], weight[present], len(counts[j]))
+    recoded = {}
+    for j in wide:
+        kept = np.sort(np.argsort(-counts[j], kind="stable")[: max_levels - 1])
+        new_codes = np.full(len(counts[j]) + 1, max_levels - 1, dtype=np.int32)
+        new_codes[kept], new_codes[-1] = np.arange(len(kept)), -1
+        levels = [described[j].levels[k] for k in kept.tolist()]
+        levels.append(_unused_name("other levels", levels))
+        recoded[j] = replace(described[j], levels=tuple(levels)), new_codes
+    return _RecodedLevels(table, recoded) if recoded else table
 
 
 def add_missing_level(table: Table) -> Table:
@@ -134,8 +149,17 @@ def add_missing_level(table: Table) -> Table:
     ('t', 'missing')
     """
     described = table.schema.columns
-    found = [j for j in table.schema.categorical if len(described[j].levels) == 1 and described[j].n_missing]
-    return _MissingLevels(table, found) if found else table
+    recoded = {}
+    for j in one_level_columns(table.schema):
+        levels = (*described[j].levels, _unused_name("missing", described[j].levels))
+        column = replace(described[j], kind="categorical", levels=levels, n_missing=0)
+        recoded[j] = column, np.arange(2, dtype=np.int32)
+    return _RecodedLevels(table, recoded) if recoded else table
+
+
+def one_level_columns(schema: Schema) -> list[int]:
+    """Return the categorical columns of one value that have missing values."""
+    return [j for j in schema.categorical if len(schema.columns[j].levels) == 1 and schema.columns[j].n_missing]
 
 
 def without_target(table: Table) -> Table:
@@ -360,43 +384,15 @@ class _ColumnSubset(_View):
         )
 
 
-class _MissingLevels(_View):
-    def __init__(self, table: Table, columns: Sequence[int]) -> None:
-        super().__init__(table)
-        described, self._columns = list(table.schema.columns), set(columns)
-        for j in columns:
-            levels = (*described[j].levels, _unused_name(MISSING_LEVEL, described[j].levels))
-            described[j] = replace(described[j], kind="categorical", levels=levels, n_missing=0)
-        self.schema = replace(table.schema, columns=tuple(described))
+class _RecodedLevels(_View):
+    """New levels of some columns: the new code of every level, and of missing values last, where code -1 finds it."""
 
-    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows with a code for missing values."""
-        for block in super().blocks(columns):
-            values = dict(block.values)
-            for j in self._columns & values.keys():
-                values[j] = np.asarray(np.asarray(values[j]) < 0, dtype=np.int32)
-            yield replace(block, values=values)
-
-
-class _MergedLevels(_View):
-    def __init__(self, table: Table, merged: Sequence[int], max_levels: int) -> None:
+    def __init__(self, table: Table, recoded: Mapping[int, tuple[Column, NDArray[np.int32]]]) -> None:
         super().__init__(table)
         described = list(table.schema.columns)
-        counts = {j: np.zeros(len(described[j].levels)) for j in merged}
-        for block in table.blocks(merged):
-            weight = np.ones(len(block.rows)) if block.weight is None else block.weight
-            for j in merged:
-                codes = np.asarray(block.values[j])
-                present = codes >= 0
-                counts[j] += np.bincount(codes[present], weight[present], len(counts[j]))
-        # The new code of each level.
-        self._new_codes: dict[int, NDArray[np.int32]] = {}
-        for j in merged:
-            kept = np.sort(np.argsort(-counts[j], kind="stable")[: max_levels - 1])
-            self._new_codes[j] = np.full(len(counts[j]), max_levels - 1, dtype=np.int32)
-            self._new_codes[j][kept] = np.arange(len(kept))
-            levels = [described[j].levels[k] for k in kept.tolist()]
-            described[j] = replace(described[j], levels=(*levels, _unused_name("other levels", levels)))
+        for j, (column, _) in recoded.items():
+            described[j] = column
+        self._new_codes = {j: new_codes for j, (_, new_codes) in recoded.items()}
         self.schema = replace(table.schema, columns=tuple(described))
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -404,8 +400,7 @@ class _MergedLevels(_View):
         for block in super().blocks(columns):
             values = dict(block.values)
             for j in self._new_codes.keys() & values.keys():
-                codes = np.asarray(values[j])
-                values[j] = np.where(codes < 0, np.int32(-1), self._new_codes[j][codes])
+                values[j] = self._new_codes[j][np.asarray(values[j])]
             yield replace(block, values=values)
 
 

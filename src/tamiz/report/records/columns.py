@@ -230,6 +230,10 @@ class RedundantGroup:
     def __post_init__(self) -> None:
         check_known("the column to keep", self.keep, self.columns)
 
+    def first_of(self, names: Collection[str]) -> str | None:
+        """Return the first column that is among these names."""
+        return next((name for name in self.columns if name in names), None)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RedundancyRecord:
@@ -265,7 +269,7 @@ class RedundancyRecord:
         """Return the columns that are not kept, but in a group with a kept one, each with the first kept one."""
         represented: dict[str, str] = {}
         for group in self.groups:
-            if first := next((name for name in group.columns if name in kept), None):
+            if first := group.first_of(kept):
                 represented |= dict.fromkeys(group.columns, first)
         return {name: first for name, first in represented.items() if name not in kept}
 
