@@ -42,7 +42,6 @@ class ShorthandParameter:
     allows_share: bool = False
 
     def parse(self, text: str) -> str | float:
-        """Return the value of the parameter."""
         if text in self.choices:
             return text
         if self.choices:

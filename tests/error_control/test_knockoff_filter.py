@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamiz.error_control.knockoff_filter import (
+from tamiz.error_control.knockoff_selector import (
     estimated_proportions,
     knockoff_e_values,
     knockoff_threshold,

@@ -81,7 +81,6 @@ class Budget:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Exclude the seconds of the block from the budget."""
         started = time.monotonic()
         try:
             yield

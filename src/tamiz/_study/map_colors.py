@@ -10,17 +10,17 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from tamiz._study.maps import MAX_EXACT_POINTS
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord
 from tamiz.report.records.maps import ColorColumn
 from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.encoding import Encoding
 from tamiz.table.schema import Column
-from tamiz.table.views import RowNumbers, select_rows, weight_array
+from tamiz.table.views import select_rows, weight_array
 
 # The most clusters, the rows that they are fitted on, and the starts of k-means.
 _MAX_CLUSTERS = 8
@@ -28,7 +28,7 @@ _MAX_ROWS = 2000
 _N_INIT = 4
 
 
-def describe_clusters(table: Table, rows: RowNumbers, seed: int) -> ColorColumn | None:
+def describe_clusters(table: Table, rows: Indices, seed: int) -> ColorColumn | None:
     """Return the k-means cluster of every shown row; None if no two rows differ or the columns cannot be encoded.
 
     Clusters are of the encoded columns, never of a map: columns are standardised with mean imputation, and categories are
@@ -93,7 +93,7 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
 _MAX_COLORS, _MIN_COLORS, _MAX_COLOR_VALUES = 12, 4, 400_000
 
 
-def describe_colors(table: Table, rows: RowNumbers, ranking: RankingRecord | None) -> list[ColorColumn]:
+def describe_colors(table: Table, rows: Indices, ranking: RankingRecord | None) -> list[ColorColumn]:
     """Return the values of the target and of the best columns for the shown rows."""
     schema = table.schema
     columns = schema.used.tolist()

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tamiz._study.maps import MAX_EXACT_POINTS
+from tamiz.arrays import Floats, Indices
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet
 from tamiz.reduction.clusters import find_clusters
@@ -22,8 +23,6 @@ from tamiz.report.records.maps import (
 )
 from tamiz.runtime.codec import Named, extend_record
 from tamiz.runtime.user_warnings import plain_notes
-from tamiz.statistics.base import Floats
-from tamiz.table.views import RowNumbers
 
 # Images of a gallery, and pixels along a side of an image.
 _MAX_IMAGES = 24
@@ -38,7 +37,7 @@ _MAX_CLUSTERED_ROWS = 2_000
 _ROUNDING = 1e-12
 
 
-def describe_map(fitted: TableEmbedding, name: Named, shown_rows: RowNumbers | None, seed: int) -> MapRecord:
+def describe_map(fitted: TableEmbedding, name: Named, shown_rows: Indices | None, seed: int) -> MapRecord:
     """Return the record of a map for the report, without its points if there are no shown rows.
 
     The seed draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
@@ -81,7 +80,7 @@ def _axis_correlations(fitted: TableEmbedding, seed: int) -> AxisCorrelationsRec
     )
 
 
-def _sample_embedding(fitted: TableEmbedding, size: int, rng: np.random.Generator) -> tuple[RowNumbers | None, Floats]:
+def _sample_embedding(fitted: TableEmbedding, size: int, rng: np.random.Generator) -> tuple[Indices | None, Floats]:
     """Return the embedded rows (None is all) with their coordinates, or a sample of at most `size` of them."""
     rows, embedding, n = fitted.rows, fitted.embedding, len(fitted.embedding)
     if n <= size:

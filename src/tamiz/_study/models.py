@@ -278,7 +278,6 @@ _COLUMN_PARAMETERS = ("start", "fixed", "excluded", "column_groups")
 
 
 def column_options(search: Search | None) -> dict[str, Any]:
-    """Return the parameters of a search that restrict the columns."""
     if search is None:
         return {}
     return {name: value for name, value in search.get_params(deep=False).items() if name in _COLUMN_PARAMETERS}

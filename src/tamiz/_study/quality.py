@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
@@ -19,9 +20,8 @@ from tamiz.runtime import parallel
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn, warn_user
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
-from tamiz.table.views import RowNumbers, select_rows, target_array
+from tamiz.table.views import select_rows, target_array
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ _MIN_ROWS = 3
 
 
 def describe_quality(
-    table: Table, rows: RowNumbers, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
+    table: Table, rows: Indices, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> QualityRecord | None:
     """Return the quality measures, curves and Shepard diagrams of the labelled embeddings of some rows, in ascending order.
 
@@ -137,7 +137,6 @@ def _measure_distances(table: Table, metric: str) -> Floats:
 def _evaluate_map(
     distances: Floats, label: str, embedding: Floats, labels: NDArray[Any] | None, seed: int
 ) -> tuple[MapQuality, ShepardDiagram] | None:
-    """Return the quality and the Shepard diagram of a map; None, with a warning, if it cannot be evaluated."""
     n, metric = len(embedding), "precomputed"
     k = min(_N_NEIGHBORS, (n - 1) // 2)
     try:
@@ -148,18 +147,17 @@ def _evaluate_map(
         return None
 
 
-def _nearest_rows(distances: Floats, positions: RowNumbers) -> list[tuple[int, ...]]:
-    """Return the positions of the rows that are nearest in the table to every evaluated row."""
+def _nearest_rows(distances: Floats, positions: Indices) -> list[tuple[int, ...]]:
     orders = (np.argsort(away, kind="stable") for away in distances)
     return [tuple(positions[order[order != i][:_N_NEAREST]].tolist()) for i, order in enumerate(orders)]
 
 
-def _curve_sizes(card: MapQuality) -> NDArray[np.intp]:
+def _curve_sizes(card: MapQuality) -> Indices:
     """Return logarithmically spaced neighbourhood sizes, among them that of the other measures."""
     spread = np.round(np.geomspace(1, len(card.agreement.n_neighbors), _MAX_SIZES)).astype(np.intp)
     return np.union1d(spread, [card.n_neighbors])
 
 
-def _pairs_shown(diagram: ShepardDiagram) -> NDArray[np.intp]:
+def _pairs_shown(diagram: ShepardDiagram) -> Indices:
     n = len(diagram.distances)
     return np.arange(n) if n <= _MAX_PAIRS else np.linspace(0, n - 1, _MAX_PAIRS).astype(np.intp)

@@ -85,7 +85,6 @@ def describe_chance_level(table: Table, ranking: RankingRecord, missing: Missing
 
 
 def _first_columns(scores: Sequence[float | None], n: int) -> list[int]:
-    """Return the numbers of the columns with the largest scores."""
     return sorted((j for j, score in enumerate(scores) if score is not None), key=lambda j: -(scores[j] or 0.0))[:n]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz.arrays import Floats, Indices
 from tamiz.assessment.linear_dependences import find_linear_dependences
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -26,7 +26,6 @@ from tamiz.report.records.columns import RankingRecord, RedundancyRecord, Redund
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import make_rng, sample_rows
 from tamiz.runtime.user_warnings import warn
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows
@@ -92,7 +91,7 @@ def describe_redundancy(
 
 
 def _describe_group(
-    compared: KindAssociations, sided: Floats, relevance: Floats, group: NDArray[np.intp], schema: Schema
+    compared: KindAssociations, sided: Floats, relevance: Floats, group: Indices, schema: Schema
 ) -> RedundantGroup:
     within = compared.values[np.ix_(group, group)] + 2.0 * np.eye(len(group))
     i, j = np.unravel_index(int(within.argmin()), within.shape)
@@ -147,12 +146,10 @@ def redundant_pair_notes(table: Table, chosen_names: Sequence[str], budget: Budg
 
 
 def max_compared_columns(n_columns: int, budget: Budget) -> int:
-    """Return the number of columns that are compared with each other."""
     return min(n_columns, max(budget.scale_quadratic(_MAX_COLUMNS, n_columns), 2))
 
 
 def n_compared_rows(n_columns: int, n_rows: int, budget: Budget) -> int:
-    """Return the number of rows over which all pairs of `n_columns` columns are compared."""
     n_pairs = n_columns * (n_columns - 1) // 2
     return min(n_rows, max_rows(n_columns), max(_MIN_ROWS, budget.scale_linear(_MAX_WORK / max(n_pairs, 1), n_rows)))
 

@@ -142,12 +142,10 @@ class ExpressionWriter:
         raise NoExpressionError(type(value).__name__)
 
     def write_argument(self, name: str, value: Any) -> str:
-        """Return an expression for an argument of this name."""
         del name
         return self.write(value)
 
     def arguments(self, estimator: BaseEstimator) -> list[str]:
-        """Return the arguments of the constructor that differ from their defaults."""
         values = estimator.get_params(deep=False)
         arguments, positional = [], True
         for parameter in inspect.signature(type(estimator)).parameters.values():
@@ -200,7 +198,6 @@ class _Script(ExpressionWriter):
         self._lines = [f"result = {call}", f"result.to_html({page!r})"]
 
     def text(self) -> str:
-        """Return the script."""
         head = [f"{name} = ...  # {comment}" for name, comment in self.placeholders.items()]
         if head:
             head = ["# Replace each ... by the object that was passed to the study.", *head, ""]
@@ -219,7 +216,6 @@ class _Script(ExpressionWriter):
             self._add_pipeline(call)
 
     def add_comparison(self, options: Mapping[str, Any]) -> None:
-        """Add the comparison of selections alone."""
         name = self.import_name("tamiz.assessment", "recommend_columns")
         call = format_call(name, ["table", *(f"{name}={value!r}" for name, value in options.items())])
         self._lines += [
@@ -245,7 +241,6 @@ class _Script(ExpressionWriter):
         return [f"{name}={self.write_argument(name, self._arguments[name])}" for name in names]
 
     def _source(self) -> str:
-        """Return the expression of the table."""
         data = self._arguments["data"]
         opened = self.write_argument("data", data)
         if not isinstance(data, Table):
@@ -259,7 +254,6 @@ class _Script(ExpressionWriter):
 
     @property
     def _roles(self) -> dict[str, Any]:
-        """The columns that are no features of a pipeline."""
         return {role: self._arguments[role] for role in ("target", "weight", "groups") if role in self._arguments}
 
     def _supports_pipeline(self) -> bool:

@@ -19,6 +19,7 @@ from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
+from tamiz.arrays import Indices
 from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -42,7 +43,7 @@ from tamiz.selection.subset_report import (
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally
-from tamiz.table.views import RowNumbers, select_columns
+from tamiz.table.views import select_columns
 
 if TYPE_CHECKING:
     from tamiz.assessment import Recommendation
@@ -76,7 +77,7 @@ class StudyRun:
     steps: StepRunner
     record: StudyRecord
     row_graph: RowGraph
-    rows: RowNumbers
+    rows: Indices
     selector: SubsetSelector
     with_leaks: Table
     seed: int
@@ -91,11 +92,9 @@ class StudyRun:
 
     @property
     def table(self) -> Table:
-        """The table."""
         return self.row_graph.table
 
     def add(self, **sections: Any) -> None:
-        """Set sections of the record."""
         self.record = replace(self.record, **sections)
 
     def rank(self, ranked: list[RankingCriterion]) -> None:
@@ -356,7 +355,6 @@ class StudyRun:
         )
 
     def _scored_table(self) -> Table:
-        """Return the table with the columns that were searched."""
         searched = self.selector.schema_
         if len(searched.used) == len(self.table.schema.used):
             return self.table

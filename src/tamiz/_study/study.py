@@ -26,6 +26,7 @@ from tamiz._study.models import column_options
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyRun
 from tamiz._study.table import describe_table
+from tamiz.arrays import Indices
 from tamiz.assessment.mean_ranks import choose_ranking_criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
@@ -62,7 +63,7 @@ from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates
 from tamiz.table.factory import OpenArguments, open_table
 from tamiz.table.schema import Schema
-from tamiz.table.views import RowNumbers, add_missing_level
+from tamiz.table.views import add_missing_level
 
 # Folds of a numeric target test at least 2 rows. Of 6 rows, 4 are left for training, of which 2 folds can be made again.
 _MIN_NESTED_ROWS = 6
@@ -408,7 +409,7 @@ def _build_graph(
     requested: GraphBuilder | Graph | None,
     relevances: Sequence[Relevance] | None,
     plan: StudyPlan,
-    shown_rows: RowNumbers,
+    shown_rows: Indices,
     rng: np.random.Generator,
 ) -> RowGraph:
     """Return the graph of the rows; without one if nothing needs it, or, with a warning, if a default one cannot be built."""

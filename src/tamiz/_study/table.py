@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamiz._study.leakage import leakage_warnings
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.assessment.findings import PossibleLeak
 from tamiz.assessment.leaks import find_leaks
 from tamiz.report.records.columns import (
@@ -20,7 +20,6 @@ from tamiz.report.records.columns import (
     TableRecord,
 )
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.statistics.base import Floats
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.table.base import Table
 from tamiz.table.distance_table import distance_matrix_warnings
@@ -98,7 +97,7 @@ def describe_duplicates(table: Table, hashes: tuple[Hashes, Hashes]) -> Duplicat
     return DuplicateRowsRecord(n=found.n_duplicates, example=example, contradictions=opposed)
 
 
-def _first_group(table: Table, mask: NDArray[np.bool_], group: NDArray[np.intp]) -> tuple[int, ...]:
+def _first_group(table: Table, mask: Masks, group: Indices) -> tuple[int, ...]:
     """Return the first group of some rows as row numbers of the user's table."""
     if not mask.any():
         return ()

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Masks, is_missing
 from tamiz.assessment.effect_sizes import (
     ALPHA,
     MIN_LEVEL_ROWS,
@@ -25,7 +25,6 @@ from tamiz.assessment.shapes import Shape, ShapeTests, shape_tests
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.base import is_missing
 from tamiz.statistics.influence import WeightedRows
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.table.base import Table
@@ -237,8 +236,6 @@ def is_ordinal(schema: Schema) -> bool:
 
 
 class _Table:
-    """A table whose columns are compared with its target one by one."""
-
     def __init__(self, table: Table) -> None:
         schema = table.schema
         assert schema.target is not None
@@ -281,7 +278,7 @@ class _Table:
         filled = replace(empty, test=found.test, p_value=found.p_value, effect=found.effect, others=found.others)
         return filled, shape
 
-    def _compare_missing(self, present: NDArray[np.bool_]) -> MissingEffect | None:
+    def _compare_missing(self, present: Masks) -> MissingEffect | None:
         rows, codes = self.rows, present.astype(np.int32)
         counts = [rows.count(rows.weight[codes == k]) for k in (0, 1)]
         if min(counts) < MIN_LEVEL_ROWS or np.ptp(self.y) == 0:

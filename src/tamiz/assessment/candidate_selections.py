@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks
 from tamiz.assessment.fold_scores import score_models
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.score_report import ALL_COLUMNS
@@ -28,7 +28,6 @@ from tamiz.search.base import SetSize, size_range
 from tamiz.search.forward import Forward
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import as_training_table, select_rows
@@ -135,8 +134,8 @@ class SearchedSets:
     """
 
     label: str
-    supports: NDArray[np.bool_]
-    fold_sets: NDArray[np.bool_]
+    supports: Masks
+    fold_sets: Masks
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,6 @@ class CandidateComparison:
     seed: int
 
     def all_columns(self) -> SearchedSets:
-        """Return the candidate of all columns."""
         used = np.zeros((1, self.table.schema.n_columns), dtype=bool)
         used[0, self.table.schema.used] = True
         return SearchedSets("All columns", used, np.tile(used, (1, len(self.folds), 1)))
@@ -173,7 +171,7 @@ class CandidateComparison:
         selector.check(self.table.schema)
         parts, seeds = self.folds.splits, self.folds.seeds
 
-        def choose(at: int) -> dict[int, NDArray[np.bool_]]:
+        def choose(at: int) -> dict[int, Masks]:
             rows = as_training_table(self.table if at < 0 else select_rows(self.table, parts[at].train))
             return selector.select_by_size(rows, self.folds.table_seed if at < 0 else seeds[at])
 
@@ -197,7 +195,7 @@ class CandidateComparison:
             np.stack([[sets[size] for sets in in_folds] for size in sizes]),
         )
 
-    def score_sets(self, models: Sequence[str], fold_sets: NDArray[np.bool_]) -> tuple[Floats, list[Verdict]]:
+    def score_sets(self, models: Sequence[str], fold_sets: Masks) -> tuple[Floats, list[Verdict]]:
         """Return the scores of models on sets, of shape (n_models, n_scorings, n_sets, n_folds), and the warnings of fits."""
         values, notes = score_models(
             {name: self.models[name] for name in models}, self.table, self.folds, self.scorings, fold_sets, self.seed

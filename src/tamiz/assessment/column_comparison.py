@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Masks
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
 from tamiz.assessment.repeated_searches import select_in_folds
 from tamiz.assessment.score_report import SelectionReport
@@ -61,7 +61,7 @@ class ColumnComparison(JsonResult):
     scorings: tuple[str, ...]
     n_samples: int
     n_columns: int
-    fold_sets: NDArray[np.bool_]
+    fold_sets: Masks
     baseline: dict[str, FoldScores]
     all_columns: dict[tuple[str, str], FoldScores]
     selected: dict[tuple[str, str], FoldScores]
@@ -233,7 +233,7 @@ def compare_columns(
     )
 
 
-def _report_fold_sets(report: SelectionReport, table: Table, folds: Folds, random_state: Seed) -> NDArray[np.bool_]:
+def _report_fold_sets(report: SelectionReport, table: Table, folds: Folds, random_state: Seed) -> Masks:
     """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
     schema = table.schema
     of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed

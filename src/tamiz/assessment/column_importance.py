@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse, stats
 
+from tamiz.arrays import Floats, Indices
 from tamiz.assessment.fold_scores import ignore_known_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.base import CVTask, FoldRows
@@ -28,7 +28,6 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import column_mask
-from tamiz.statistics.base import Floats
 from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.subsets.evaluator import Unit
 from tamiz.table.base import Table
@@ -349,7 +348,6 @@ class ImportanceWork(NamedTuple):
 def selection_work(
     table: Table, columns: Sequence[int], *, n_splits: int = 5, n_repeats: int = 5, max_rows: int = 3000
 ) -> ImportanceWork:
-    """Return the work of `selection_importance` with the same arguments."""
     n, p = min(max_rows, table.schema.n_rows), len(columns)
     width = sum(max(1, len(table.schema.columns[j].levels)) for j in columns)
     return ImportanceWork(n_splits, n * (1 + p * n_repeats), n * width * (n_splits * width + 2 * p * p))
@@ -499,7 +497,7 @@ class _Refits:
         self.used = self.task.table.schema.used
         self._backend = RefitBackend(self.task)
 
-    def _refit(self, rows: FoldRows, columns: NDArray[np.intp], fold: int) -> Any:
+    def _refit(self, rows: FoldRows, columns: Indices, fold: int) -> Any:
         with self.task.fit_warnings.record_fit(), error_context(self.task, columns, fold, self.task.label):
             return rows.refit(self.task.estimator, columns).estimator
 
@@ -549,7 +547,7 @@ class _Refits:
 
             def lose(
                 k: int, fold: int = fold, estimator: Any = estimator, train: Any = train, test: Any = test,
-                place: NDArray[np.intp] = place, n_copies: int = n_copies,
+                place: Indices = place, n_copies: int = n_copies,
             ) -> Floats:  # fmt: skip
                 rng = np.random.default_rng([task.seed, fold, *self.units[k].tolist()])
                 drawn = sampler.draw(self.units[k], regressions[k], fold, n_repeats, rng)
@@ -565,7 +563,7 @@ class _Refits:
         return found, [max(one.n_coefficients for each in unit for one in each) for unit in regressions]
 
 
-def replace_columns(rows: Any, others: Any, sources: Mapping[int, NDArray[np.intp]]) -> Any:
+def replace_columns(rows: Any, others: Any, sources: Mapping[int, Indices]) -> Any:
     """Return copies of rows (array, sparse matrix or frame), in one table, with columns from other rows of the same kind.
 
     `sources` are, by position of the column, the numbers of the other rows, of shape (n_copies, n_rows).
@@ -588,7 +586,7 @@ def replace_columns(rows: Any, others: Any, sources: Mapping[int, NDArray[np.int
     return frame[repeated, :].with_columns(*drawn).to_native()
 
 
-def _row_clusters(table: Table, folds: Folds, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def _row_clusters(table: Table, folds: Folds, rows: Indices) -> Indices | None:
     """Return the clusters of dependent rows that some rows are in, None where rows are independent."""
     if table.groups is not None:
         return np.asarray(table.groups, dtype=np.intp)[rows]
@@ -607,7 +605,7 @@ def _row_clusters(table: Table, folds: Folds, rows: NDArray[np.intp]) -> NDArray
 
 
 def _test_mean(
-    values: Floats, weight: Floats, clusters: NDArray[np.intp] | None, *, is_frequency: bool, n_coefficients: float
+    values: Floats, weight: Floats, clusters: Indices | None, *, is_frequency: bool, n_coefficients: float
 ) -> tuple[float, float, float, float, float]:
     """Return the mean of values of rows, its standard error, its 95 % confidence interval and the p-value that it is at most 0."""
     total = float(weight.sum())

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, is_missing
 from tamiz.assessment.findings import ColumnDistribution, DistributionsRecord, TargetGroup
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.base import Table
 from tamiz.table.schema import Column
 from tamiz.table.views import target_array, weight_array
@@ -44,7 +44,7 @@ def describe_distributions(table: Table, columns: Sequence[int]) -> Distribution
     )
 
 
-def _group_rows(table: Table) -> tuple[tuple[TargetGroup, ...], NDArray[np.intp]]:
+def _group_rows(table: Table) -> tuple[tuple[TargetGroup, ...], Indices]:
     """Return the groups of the target, and the group of each row; -1 is none."""
     schema = table.schema
     if schema.target is None:
@@ -63,7 +63,7 @@ def _group_rows(table: Table) -> tuple[tuple[TargetGroup, ...], NDArray[np.intp]
     return tuple(groups), group_of[y]
 
 
-def _most_frequent(counts: NDArray[Any], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _most_frequent(counts: NDArray[Any], n: int) -> tuple[Indices, Indices]:
     """Return the codes of the `n` most frequent levels in their order, and the place of every level: the others share the last."""
     most = np.sort(np.argsort(-counts, kind="stable")[:n])
     place = np.full(len(counts), len(most))
@@ -71,9 +71,7 @@ def _most_frequent(counts: NDArray[Any], n: int) -> tuple[NDArray[np.intp], NDAr
     return most, place
 
 
-def _count(
-    column: Column, values: Floats, of_row: NDArray[np.intp], n_groups: int, weight: Floats
-) -> ColumnDistribution:
+def _count(column: Column, values: Floats, of_row: Indices, n_groups: int, weight: Floats) -> ColumnDistribution:
     present = ~is_missing(values)
     values, of_row, weight = values[present], of_row[present], weight[present]
     edges: tuple[float, ...] = ()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.optimize import brentq
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats, Masks
 from tamiz.statistics.influence import WeightedRows, mid_ranks, t_p_value, t_quantile
 
 Measure: TypeAlias = Literal[
@@ -58,8 +58,6 @@ class Effect:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the comparison of a column and the target finds."""
-
     test: str
     p_value: float
     effect: Effect
@@ -101,7 +99,7 @@ def compare_groups(
     return replace(found, others=(by_value[-1], by_value[0]))
 
 
-def _compare_two(x: Floats, second: NDArray[np.bool_], names: tuple[str, ...], rows: WeightedRows) -> Comparison | None:
+def _compare_two(x: Floats, second: Masks, names: tuple[str, ...], rows: WeightedRows) -> Comparison | None:
     """Compare two groups by the share of pairs in which the second has the higher value, and by means where tails are light."""
     n = [rows.count(rows.weight[second == k]) for k in (False, True)]
     if min(n) < 2:
@@ -125,7 +123,7 @@ def _has_light_tails(values: Floats, rows: WeightedRows) -> bool:
     return rows.n_units >= _MIN_MOMENT_ROWS and tail_share(values, rows.weight) < HEAVY_SHARE
 
 
-def _hedges_g(x: Floats, second: NDArray[np.bool_], rows: WeightedRows, n: list[float], name: str) -> Effect:
+def _hedges_g(x: Floats, second: Masks, rows: WeightedRows, n: list[float], name: str) -> Effect:
     w, n_all, x = rows.weight, sum(n), x / float(np.abs(x).max())
     share = [float(w[second == k].sum()) / rows.total for k in (False, True)]
     means = [float(np.average(x[second == k], weights=w[second == k])) for k in (False, True)]
@@ -152,9 +150,7 @@ def _satterthwaite(variances: list[float], n: list[float]) -> float:
     return total**2 / parts if parts > 0 else sum(n) - 2
 
 
-def _share_of_pairs(
-    x: Floats, second: NDArray[np.bool_], rows: WeightedRows, n: list[float], name: str
-) -> tuple[Effect, float]:
+def _share_of_pairs(x: Floats, second: Masks, rows: WeightedRows, n: list[float], name: str) -> tuple[Effect, float]:
     """Return the probability that a row of the second class has the higher value, ties half, and the p-value of .5."""
     w = rows.weight
     _, codes = np.unique(x, return_inverse=True)
@@ -196,7 +192,7 @@ def _share_of_pairs(
     return Effect("share of pairs", area, interval, name), p
 
 
-def _odds_ratio(x: Floats, second: NDArray[np.bool_], rows: WeightedRows, name: str) -> Effect | None:
+def _odds_ratio(x: Floats, second: Masks, rows: WeightedRows, name: str) -> Effect | None:
     """Return the odds ratio of the second class for a standard deviation, None where the classes are separated."""
     x = x / float(np.abs(x).max())
     mean = float(rows.mean(x))
@@ -322,9 +318,7 @@ def _chosen_level(n: int) -> float:
     return min(2 / max(n, 1), 1.0) * ALPHA
 
 
-def level_rate(
-    codes: NDArray[Any], is_class: NDArray[np.bool_], level: int, name: str, rows: WeightedRows, alpha: float
-) -> Effect:
+def level_rate(codes: NDArray[Any], is_class: Masks, level: int, name: str, rows: WeightedRows, alpha: float) -> Effect:
     """Return the rate of a class in a level, with the interval of Agresti and Coull."""
     here = codes == level
     part = rows.take(here)

@@ -7,11 +7,10 @@ from html import escape
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks, divide_or_zero
 from tamiz.runtime.codec import JsonResult, check_lengths
 from tamiz.runtime.user_warnings import quote_name
-from tamiz.statistics.base import Floats, divide_or_zero
 
 Truth = Literal["random", "selected"]
 # The strength of semi-synthetic targets relative to the real one.
@@ -47,7 +46,6 @@ class Rate(JsonResult):
 
     @property
     def mean(self) -> float:
-        """The mean over the draws."""
         return float(self.values.mean())
 
     @property
@@ -103,11 +101,11 @@ class SelectionErrorRates(JsonResult):
     truth: Truth
     names: tuple[str, ...]
     n_samples: int
-    candidate_mask: NDArray[np.bool_]
-    true_sets: NDArray[np.bool_]
-    selected_sets: NDArray[np.bool_]
-    proxy_sets: NDArray[np.bool_]
-    covered_sets: NDArray[np.bool_]
+    candidate_mask: Masks
+    true_sets: Masks
+    selected_sets: Masks
+    proxy_sets: Masks
+    covered_sets: Masks
     signal: float
     signal_description: str
     target_kind: Literal["number", "classes"]
@@ -186,12 +184,12 @@ class SelectionErrorRates(JsonResult):
         return {self.names[j]: float(n_found[j] / n_true[j]) for j in np.flatnonzero(n_true).tolist()}
 
     @property
-    def _candidates(self) -> NDArray[np.bool_]:
+    def _candidates(self) -> Masks:
         # A selector of scikit-learn may select a constant column.
         return self.candidate_mask | self.selected_sets.any(axis=0)
 
     @property
-    def _false_sets(self) -> NDArray[np.bool_]:
+    def _false_sets(self) -> Masks:
         return self.selected_sets & ~self.true_sets
 
     @property
@@ -237,7 +235,7 @@ class SelectionErrorRates(JsonResult):
         return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
 
 
-def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Rate:
+def _share(part: Masks, whole: Masks) -> Rate:
     """Return the size of a part of a set relative to the set in every draw, 0 for an empty set."""
     sizes = whole.sum(axis=1)
     return Rate(divide_or_zero(part.sum(axis=1), sizes))

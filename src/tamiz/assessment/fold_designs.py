@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft, stats
 
+from tamiz.arrays import Codes, Floats, Indices, Masks
 from tamiz.assessment.findings import FoldDesignComparison
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Fold, drop_zero_weights, make_folds
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Codes, Floats
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.views import select_rows, target_array, weight_array, with_groups, with_time
@@ -163,12 +162,11 @@ class _Table:
         self.truth = np.eye(int(self.y.max()) + 1)[self.y] if schema.has_classes else self.y[:, None]
 
     def without_time(self) -> _Table:
-        """Return the table without the column of the time."""
         schema, other = self.table.schema, copy.copy(self)
         other.X = self.X[:, [schema.names[j] != schema.time for j in schema.used.tolist()]]
         return other
 
-    def predict(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> Floats:
+    def predict(self, train: Indices, test: Indices) -> Floats:
         """Return the probabilities of the classes, or the numbers, of shape (n_test, n_outputs)."""
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -210,8 +208,7 @@ class _Table:
     def losses(self, predictions: Floats) -> Floats:
         return np.square(predictions - self.truth).sum(axis=1)
 
-    def score(self, predictions: Floats, rows: NDArray[np.bool_]) -> tuple[str, float]:
-        """Return the score of all predictions together and its name."""
+    def score(self, predictions: Floats, rows: Masks) -> tuple[str, float]:
         from sklearn.metrics import r2_score, roc_auc_score
 
         y, found, weight = self.y[rows], predictions[rows], self.weight[rows]
@@ -228,7 +225,7 @@ class _Table:
         )
 
 
-def _sample_rows(table: Table, max_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _sample_rows(table: Table, max_rows: int, rng: np.random.Generator) -> Indices:
     """Return at most so many rows, of whole groups if there are groups, but for the first drawn group."""
     n = table.schema.n_rows
     if n <= max_rows:
@@ -242,7 +239,7 @@ def _sample_rows(table: Table, max_rows: int, rng: np.random.Generator) -> NDArr
     return np.flatnonzero(kept[table.groups])
 
 
-def _group_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _group_predictions(table: _Table) -> tuple[Floats, Floats, Indices]:
     """Return the predictions in folds of whole groups and in random folds, and the groups."""
     assert table.table.groups is not None
     random = table.predict_folds(_random_folds(table))
@@ -255,7 +252,7 @@ def _random_folds(table: _Table) -> Sequence[Fold]:
     return make_folds(without_roles, _N_SPLITS, int(table.rng.integers(2**31)))
 
 
-def _block_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _block_predictions(table: _Table) -> tuple[Floats, Floats, Indices]:
     """Return the predictions in folds of contiguous blocks and in random folds, and contiguous parts of the rows."""
     parts = _cut_in_time(table.table, range(1, _N_CONTIGUOUS), _N_CONTIGUOUS)
     block = np.empty(len(table.truth), dtype=np.intp)
@@ -269,14 +266,13 @@ def _block_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]
     return in_blocks, table.predict_folds(_random_folds(table)), _time_parts(np.concatenate(parts))
 
 
-def _time_parts(order: NDArray[np.intp], n_rows: int | None = None) -> NDArray[np.intp]:
-    """Return the contiguous part of each row, of rows in time order; other rows are in part 0."""
+def _time_parts(order: Indices, n_rows: int | None = None) -> Indices:
     units = np.zeros(n_rows or len(order), dtype=np.intp)
     units[order] = np.arange(len(order)) * _N_TIME_PARTS // len(order)
     return units
 
 
-def _forward_predictions(table: _Table) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _forward_predictions(table: _Table) -> tuple[Floats, Floats, Indices]:
     """Return the predictions by earlier rows and by rows of all times, and contiguous parts of the rows."""
     honest, random = np.full(table.truth.shape, np.nan), np.full(table.truth.shape, np.nan)
     n, rng = len(honest), table.rng
@@ -316,7 +312,7 @@ def _wave_p(table: _Table) -> float:
     return min(1.0, float(p.min()) * len(p))
 
 
-def _cut_in_time(table: Table, cuts: range, n_blocks: int) -> list[NDArray[np.intp]]:
+def _cut_in_time(table: Table, cuts: range, n_blocks: int) -> list[Indices]:
     """Return the rows in time order, cut at some of so many equal blocks; rows of one time are in one part."""
     assert table.time is not None
     order = np.argsort(table.time, kind="stable")
@@ -327,7 +323,7 @@ def _cut_in_time(table: Table, cuts: range, n_blocks: int) -> list[NDArray[np.in
     return parts
 
 
-def _cluster_t(differences: Floats, weight: Floats, units: NDArray[np.intp]) -> float:
+def _cluster_t(differences: Floats, weight: Floats, units: Indices) -> float:
     """Return a weighted mean in its standard errors over the units, 0 if they do not vary."""
     _, unit = np.unique(units, return_inverse=True)
     mean = float(np.average(differences, weights=weight))

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from tamiz.arrays import Floats, Masks
 from tamiz.runtime import progress
 from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 
 # A saved result is read without scikit-learn.
 if TYPE_CHECKING:
@@ -55,12 +55,10 @@ class FoldScores(JsonResult):
 
     @property
     def n_folds(self) -> int:
-        """The number of folds."""
         return len(self.values)
 
     @property
     def mean(self) -> float:
-        """The mean over the folds."""
         return float(self.values.mean())
 
     @property
@@ -141,7 +139,7 @@ def score_models(
     table: Table,
     folds: Folds,
     scorings: Sequence[Scoring],
-    sets: NDArray[np.bool_],
+    sets: Masks,
     seed: int,
 ) -> tuple[dict[str, Floats], list[Verdict]]:
     """Return the scores of models on column sets by name, of shape (n_scorings, n_sets, n_folds), and the warnings of their fits.

@@ -13,12 +13,12 @@ from scipy import special
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
+from tamiz.arrays import Floats, is_missing
 from tamiz.assessment.associations import dependent_rows, is_ordinal
 from tamiz.assessment.effect_sizes import ALPHA, HEAVY_SHARE, chi2_noncentrality, tail_share
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.influence import WeightedRows, mid_ranks
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.table.base import Table
@@ -449,7 +449,6 @@ class _Fitted:
         return cls(design, y - design @ beta, weight, factor, beta)
 
     def project(self, columns: Floats) -> Floats:
-        """Return what the design leaves of columns."""
         normal = self.design.T @ (columns * self.metric[:, None])
         return np.asarray(columns - self.design @ cho_solve(self.factor, normal))
 

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.assessment.findings import Coverage, PossibleLeak
 from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
 from tamiz.kernels.contingency import bin_values
 from tamiz.kernels.expected_information import expected_information
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.base import Codes, Floats, is_missing
 from tamiz.statistics.cuts import MDL, SortedColumn
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import RowNumbers, positive_weight_row_numbers, select_rows, target_array, weight_array
+from tamiz.table.views import positive_weight_row_numbers, select_rows, target_array, weight_array
 
 ADJUSTED_INFORMATION = "adjusted mutual information"
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
@@ -153,7 +153,7 @@ def _formula_leak(found: TargetFormula, *, by_groups: bool) -> PossibleLeak:
     )
 
 
-def _sample_rows(schema: Schema, rng: np.random.Generator) -> RowNumbers:
+def _sample_rows(schema: Schema, rng: np.random.Generator) -> Indices:
     n, per_row = schema.n_rows, max(1, len(schema.used)) * max(1, schema.n_classes // _CLASSES_PER_PASS)
     size = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _MAX_VALUES // per_row))
     return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
@@ -209,7 +209,7 @@ def _find_predictors(table: Table, rng: np.random.Generator) -> list[PossibleLea
     ]
 
 
-def _scored_rows(table: Table) -> tuple[RowNumbers, Coverage | None]:
+def _scored_rows(table: Table) -> tuple[Indices, Coverage | None]:
     """Return the rows of positive weight, of classes with enough rows or groups; none if these classes have too few of the rows."""
     rows = positive_weight_row_numbers(table)
     if not table.schema.has_classes:
@@ -224,7 +224,7 @@ def _scored_rows(table: Table) -> tuple[RowNumbers, Coverage | None]:
     return rows[here] if here.mean() >= _MIN_COVERAGE else rows[:0], coverage
 
 
-def _assign_folds(labels: NDArray[Any], groups: NDArray[Any] | None, rng: np.random.Generator) -> NDArray[np.intp]:
+def _assign_folds(labels: NDArray[Any], groups: NDArray[Any] | None, rng: np.random.Generator) -> Indices:
     """Return a fold for every row, the same for all rows of a group."""
     if groups is None:
         return stratified_folds(labels, _N_FOLDS, rng)
@@ -232,7 +232,7 @@ def _assign_folds(labels: NDArray[Any], groups: NDArray[Any] | None, rng: np.ran
     return stratified_folds(labels[first], _N_FOLDS, rng)[group]
 
 
-def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def stratified_folds(labels: NDArray[Any], n_folds: int, rng: np.random.Generator) -> Indices:
     """Return a fold for every row, stratified by class."""
     order = rng.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
@@ -359,7 +359,7 @@ class SingleColumnScorer(ABC):
     min_score: float
     sure_score: float
 
-    def __init__(self, target: NDArray[Any], weight: Floats | None, folds: NDArray[np.intp]) -> None:
+    def __init__(self, target: NDArray[Any], weight: Floats | None, folds: Indices) -> None:
         self._target = target
         self._weight = np.ones(len(target)) if weight is None else weight
         self._folds = folds
@@ -396,7 +396,7 @@ class ClassScorer(SingleColumnScorer):
     score_name = "balanced accuracy"
     min_score, sure_score = 0.97, 0.98
 
-    def __init__(self, target: Codes, weight: Floats | None, folds: NDArray[np.intp]) -> None:
+    def __init__(self, target: Codes, weight: Floats | None, folds: Indices) -> None:
         super().__init__(target, weight, folds)
         self._n_classes = int(target.max()) + 1
         self._class_weights: Floats = np.bincount(target, self._weight).astype(np.float64)
@@ -406,7 +406,6 @@ class ClassScorer(SingleColumnScorer):
             self._n_log_n = n * np.log2(np.maximum(n, 1.0))
 
     def score_levels(self, codes: Codes, n_levels: int) -> Score:
-        """Return the balanced accuracy of a column of levels."""
         shape = (self._n_folds, n_levels, self._n_classes)
         if np.prod(shape, dtype=float) > _MAX_COUNTS:
             return Score(1 / self._n_classes, 1 / self._n_classes)
@@ -440,7 +439,7 @@ class ClassScorer(SingleColumnScorer):
         by_fold = (self._interval_hits(values, order, self._folds == fold) for fold in range(self._n_folds))
         return self._score(sum(by_fold, np.zeros(self._n_classes)), self._class_weights)
 
-    def _interval_hits(self, values: Floats, order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
+    def _interval_hits(self, values: Floats, order: Indices, test_mask: Masks) -> Floats:
         """Return the correctly predicted weight of each class in the test rows; in the training rows if there are no test rows."""
         learned = order[~test_mask[order]]
         labels = self._target
@@ -523,14 +522,14 @@ class NumericScorer(SingleColumnScorer):
                 predicted[:, missing & test] = np.average(self._target[of], weights=self._weight[of])
         return max((self._score(each) for each in predicted), key=lambda score: score.value)
 
-    def _neighbour_r2(self, order: NDArray[np.intp]) -> float:
+    def _neighbour_r2(self, order: Indices) -> float:
         """Return R2, among the rows with a value, of the mean target of the previous and the next row."""
         y, weight = self._target[order], self._weight[order]
         left = y[1:-1] - (y[:-2] + y[2:]) / 2
         spread = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
         return 1 - float(np.sum(weight[1:-1] * left**2)) / spread if spread > 0 else 0.0
 
-    def _predict(self, values: Floats, train_order: NDArray[np.intp], test_mask: NDArray[np.bool_]) -> Floats:
+    def _predict(self, values: Floats, train_order: Indices, test_mask: Masks) -> Floats:
         """Return three predictions for the test rows: by a line, by the training values, and by means of neighbouring ones."""
         if not len(train_order):
             mean = np.average(self._target[~test_mask], weights=self._weight[~test_mask])

@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks, divide_or_zero
 from tamiz.assessment.target_formulas import sum_text
 from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, read_numbers
 from tamiz.runtime.random import make_rng
 from tamiz.selection.equivalent_columns import equivalent_columns
-from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.views import positive_weight_rows, select_rows, without_target
@@ -151,7 +150,7 @@ def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None)
     return [best[members][1] for members in kept[:_MAX_FOUND]]
 
 
-def _redundant_pairs(table: Table, columns: Sequence[int]) -> NDArray[np.bool_]:
+def _redundant_pairs(table: Table, columns: Sequence[int]) -> Masks:
     return associate_columns(table, columns).beyond_chance >= REDUNDANT
 
 
@@ -170,9 +169,7 @@ def _signed_correlations(values: Floats) -> Floats:
     return found
 
 
-def _find_sets(
-    values: Floats, in_fit: NDArray[np.bool_], signed: Floats, k: int
-) -> list[tuple[int, tuple[int, ...], float, int]]:
+def _find_sets(values: Floats, in_fit: Masks, signed: Floats, k: int) -> list[tuple[int, tuple[int, ...], float, int]]:
     """Return the smallest set of columns that determines a column, in a list that is empty if there is none."""
     found: tuple[tuple[int, ...], tuple[float, int]] | None = None
     for others in _candidates(signed, k, int(in_fit.sum())):
@@ -220,7 +217,7 @@ def _forward(signed: Floats, k: int) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def _score(values: Floats, in_fit: NDArray[np.bool_], k: int, others: tuple[int, ...]) -> tuple[float, int] | None:
+def _score(values: Floats, in_fit: Masks, k: int, others: tuple[int, ...]) -> tuple[float, int] | None:
     """Return R2 on the rows that are not fitted, and their number; None where there are too few."""
     X, y = values[:, others], values[:, k]
     rows = ~np.isnan(y) & ~np.isnan(X).any(axis=1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.assessment.findings import MeanRank
 from tamiz.assessment.resampling import Resampling, average_ranks, make_bootstrap, standard_interval
 from tamiz.criteria import registry as criteria
@@ -22,7 +23,6 @@ from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.registry import entry_label, method_label, number_repeated
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import weight_groups_equally

@@ -15,8 +15,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Masks
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.score_report import RoleScores, SelectionReport
@@ -252,9 +252,7 @@ class _Assessment:
     scorings: tuple[Scoring, ...]
     seed: int
 
-    def score_roles(
-        self, support: NDArray[np.bool_], fold_sets: NDArray[np.bool_]
-    ) -> tuple[dict[str, RoleScores], list[Verdict]]:
+    def score_roles(self, support: Masks, fold_sets: Masks) -> tuple[dict[str, RoleScores], list[Verdict]]:
         """Return the scores by scorer, and the warnings of the fits.
 
         Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
@@ -276,7 +274,7 @@ class _Assessment:
             scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
         return scores, list(dict.fromkeys(notes))
 
-    def _score(self, table: Table, sets: NDArray[np.bool_] | None) -> SetScores:
+    def _score(self, table: Table, sets: Masks | None) -> SetScores:
         return score_folds(self.model, table, self.folds, self.scorings, sets=sets, seed=self.seed)
 
     def permutation_null(self, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator) -> PermutationNull:

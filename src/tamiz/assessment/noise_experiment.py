@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks
 from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.score_report import NoiseExperiment
@@ -30,8 +31,7 @@ from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.table.appended_columns import AppendedColumns
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
@@ -201,9 +201,7 @@ def run_noise_experiment(
     )
 
 
-def _select_in_folds(
-    selector: SelectorAdapter, noise_table: NoiseTable, n_added: Sequence[int], folds: Folds
-) -> NDArray[np.bool_]:
+def _select_in_folds(selector: SelectorAdapter, noise_table: NoiseTable, n_added: Sequence[int], folds: Folds) -> Masks:
     """Return the columns selected in every fold from each set, of shape (n_sets, n_folds, n_columns); random columns first."""
     table, sets = noise_table.table, noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)

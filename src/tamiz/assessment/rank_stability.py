@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.base import clone
 
+from tamiz.arrays import Floats, Indices
 from tamiz.assessment.ranking_report import RankingStability
 from tamiz.assessment.resampling import (
     Counts,
@@ -33,7 +33,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import weight_groups_equally
@@ -194,7 +193,6 @@ def ranking_stability(
 
 
 def _check_top(top: int | None, n_candidates: int) -> int:
-    """Return the size of the top set."""
     if not n_candidates:
         raise DataError("ranking_stability requires a column that is not constant: the table has none.")
     if top is None:
@@ -256,7 +254,7 @@ class _Sampler:
     def _score_tables(self, counts: Floats) -> Floats:
         return np.array([self._score_table(one.astype(np.intp)) for one in counts])
 
-    def _score_table(self, counts: NDArray[np.intp]) -> Floats:
+    def _score_table(self, counts: Indices) -> Floats:
         schema = self.rows.schema
         with capture_warnings():
             sample = select_rows(self._single, np.repeat(np.arange(len(counts)), counts))
@@ -280,7 +278,7 @@ def _numbers_of_copies(rows: Table) -> Counts | None:
     return weight.astype(np.int64)
 
 
-def _rank_columns(scores: Floats, candidates: NDArray[np.intp]) -> Floats:
+def _rank_columns(scores: Floats, candidates: Indices) -> Floats:
     """Return the ranks of the candidates; the other columns, which are constant, share the last ranks."""
     n = len(scores)
     ranks = np.full(n, (len(candidates) + 1 + n) / 2)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.runtime.result_tables import align_columns, html_table
-from tamiz.statistics.base import Floats
 
 # Lines of the printed table.
 _MAX_PRINTED = 30

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from tamiz.arrays import Floats
 from tamiz.assessment.effect_sizes import ALPHA, level_rate
 from tamiz.exceptions import DataError
 from tamiz.models.folds import drop_zero_weights, make_folds, sample_rows
@@ -19,7 +20,6 @@ from tamiz.models.task import make_task
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.statistics.influence import WeightedRows, mid_ranks, t_quantile
 from tamiz.table.factory import as_table
 from tamiz.table.views import target_array, weight_array
@@ -204,7 +204,6 @@ def calibration(
 
 
 def _compare(p: Floats, is_class: Any, rows: WeightedRows, names: tuple[str, str, str]) -> Calibration:
-    """Return the calibration of probabilities."""
     y = is_class.astype(np.float64)
     observed, predicted = float(rows.mean(y)), float(rows.mean(p))
     if not 0 < observed < 1:

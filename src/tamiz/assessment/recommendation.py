@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.assessment.candidate_selections import CandidateComparison, SearchedSets, default_candidates
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
 from tamiz.assessment.score_report import ALL_COLUMNS, CandidateSelection, Recommendation, ScoredPath
@@ -24,7 +24,6 @@ from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
-from tamiz.statistics.base import Floats
 from tamiz.table.factory import as_table
 from tamiz.table.views import with_metadata
 
@@ -227,8 +226,8 @@ def recommend_columns(
 class RatedSets:
     """The sets of which a larger loss than `margin` is ruled out (`good`), and those with a larger loss for certain (`worse`)."""
 
-    good: NDArray[np.bool_]
-    worse: NDArray[np.bool_]
+    good: Masks
+    worse: Masks
     margin: float
 
 
@@ -284,13 +283,13 @@ class _Pool:
 
     contenders: dict[str, Floats]
     names: list[str]
-    supports: NDArray[np.bool_]
-    fold_sets: NDArray[np.bool_]
+    supports: Masks
+    fold_sets: Masks
     model: str
     scores: Floats
     variance_factor: float
     perfect: float
-    allowed: NDArray[np.bool_]
+    allowed: Masks
 
     def restrict(self, candidate: str | None, *, keep_all: bool) -> _Pool:
         """Return the pool of which only the sets of a candidate, or any but all columns, may be recommended."""
@@ -300,8 +299,7 @@ class _Pool:
         return replace(self, allowed=allowed)
 
     @property
-    def sizes(self) -> NDArray[np.intp]:
-        """The number of columns of each set."""
+    def sizes(self) -> Indices:
         return self.supports.sum(axis=1)
 
     def rate(self, folds: Sequence[int] | None = None) -> RatedSets:

@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tamiz.arrays import is_missing
 from tamiz.assessment.associations import is_ordinal
 from tamiz.assessment.effect_sizes import tail_share
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
-from tamiz.statistics.base import is_missing
 from tamiz.statistics.influence import WeightedRows
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import compare_counts, compare_numbers, count_levels
@@ -65,7 +65,6 @@ class TableRemark:
     sentence: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
         return asdict(self)
 
 

@@ -8,9 +8,9 @@ from itertools import chain, islice
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context, get_config
 
+from tamiz.arrays import Masks
 from tamiz.assessment.selector_adapters import SelectorAdapter
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds
@@ -30,9 +30,7 @@ _SMALL_BYTES = 2**26
 _HIGH_COST = 1000.0
 
 
-def select_in_folds(
-    selector: SelectorAdapter, table: Table, folds: Folds
-) -> tuple[NDArray[np.bool_], list[list[Verdict]]]:
+def select_in_folds(selector: SelectorAdapter, table: Table, folds: Folds) -> tuple[Masks, list[list[Verdict]]]:
     """Return the columns selected on the training rows of every fold, of shape (n_folds, n_columns), and the messages of each."""
     results = run_with_progress(
         "Folds",

@@ -9,9 +9,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.error_control.half_samples import class_strata, halve_units
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Codes, Floats
 from tamiz.table.base import Table
 from tamiz.table.views import target_array
 
@@ -151,8 +151,7 @@ def make_half_sampling(table: Table, copies: Counts | None = None) -> Resampling
     return Resampling(draw, description, (m / (n_units - m)) ** 0.5)
 
 
-def _represented_rows(table: Table, copies: Counts | None) -> NDArray[np.intp]:
-    """Return the row of the table for each of the rows that it represents."""
+def _represented_rows(table: Table, copies: Counts | None) -> Indices:
     rows = np.arange(table.schema.n_rows)
     return rows if copies is None else np.repeat(rows, copies)
 

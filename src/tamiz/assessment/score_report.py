@@ -7,15 +7,14 @@ from html import escape
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.set_stability import Stability, stability
 from tamiz.runtime.codec import JsonResult, check_known, check_lengths
 from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.selection.null_distribution import PermutationNull
-from tamiz.statistics.base import Floats
 
 ALL_COLUMNS = "all_columns"
 # The columns that a noise experiment adds.
@@ -107,7 +106,7 @@ class SelectionReport(JsonResult):
     groups: str | None
     time: str | None
     names: tuple[str, ...]
-    support: NDArray[np.bool_]
+    support: Masks
     merit: float | None
     merit_name: str
     unit: str
@@ -115,8 +114,8 @@ class SelectionReport(JsonResult):
     apparent: FoldScores
     baseline: FoldScores
     all_columns: FoldScores | None
-    fold_sets: NDArray[np.bool_]
-    candidate_mask: NDArray[np.bool_]
+    fold_sets: Masks
+    candidate_mask: Masks
     null: PermutationNull | None
     notes: tuple[str, ...]
     seed: int | None
@@ -277,12 +276,11 @@ class CandidateSelection(JsonResult):
 
     label: str
     columns: tuple[str, ...]
-    fold_sets: NDArray[np.bool_]
+    fold_sets: Masks
     scores: dict[tuple[str, str], FoldScores]
 
     @property
     def n_chosen(self) -> tuple[int, ...]:
-        """The number of columns selected in each fold."""
         return tuple(self.fold_sets.sum(axis=1).tolist())
 
     @property
@@ -363,7 +361,7 @@ class Recommendation(JsonResult):
     paths: dict[str, ScoredPath]
     score: FoldScores
     apparent: FoldScores
-    fold_sets: NDArray[np.bool_]
+    fold_sets: Masks
     names: tuple[str, ...]
     margin: float
     deciding_model: str
@@ -547,7 +545,7 @@ class NoiseExperiment(JsonResult):
     selection_n_added: tuple[int, ...]
     random_selected_scores: _ModelScores
     copies_selected_scores: _ModelScores
-    n_added_selected: dict[str, NDArray[np.intp]]
+    n_added_selected: dict[str, Indices]
     variance_factor: float
     notes: tuple[str, ...]
     seed: int | None

@@ -9,10 +9,10 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
+from tamiz.arrays import Masks
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_search
@@ -46,7 +46,7 @@ class SelectedColumns:
         Whether the search was stopped by its time limit.
     """
 
-    support: NDArray[np.bool_]
+    support: Masks
     merit: float | None
     timed_out: bool = False
 
@@ -86,7 +86,7 @@ class SelectorAdapter(ABC):
     def select(self, table: Table, seed: int) -> SelectedColumns:
         """Return the columns selected on the rows of a table."""
 
-    def select_by_size(self, table: Table, seed: int) -> dict[int, NDArray[np.bool_]]:
+    def select_by_size(self, table: Table, seed: int) -> dict[int, Masks]:
         """Return the sets that are compared by their size; 0 is the one set of a selector that chooses its size itself."""
         return {0: self.select(table, seed).support}
 
@@ -97,7 +97,6 @@ class SelectorAdapter(ABC):
 
 @singledispatch
 def adapt_selector(selector: Any) -> SelectorAdapter:
-    """Return the adapter of a selector."""
     return _SklearnSelectorAdapter(selector)
 
 
@@ -205,14 +204,11 @@ def _part_name(part: Any) -> str:
 
 
 class ColumnSetAdapter(SelectorAdapter):
-    """Columns that are the same on any rows."""
-
     def __init__(self, columns: Sequence[int], label: str) -> None:
         self._columns = columns
         self.label = label
 
     def select(self, table: Table, seed: int) -> SelectedColumns:
-        """Return the columns."""
         del seed
         return SelectedColumns(np.isin(np.arange(table.schema.n_columns), self._columns), None)
 
@@ -237,16 +233,13 @@ class PathAdapter(SelectorAdapter):
         self.label = adapt_selector(selector).label
 
     def select(self, table: Table, seed: int) -> SelectedColumns:
-        """Return the largest set."""
         return SelectedColumns([*self.select_by_size(table, seed).values()][-1], None)
 
     def of_size(self, size: int) -> RankSelector | SubsetSelector:
-        """Return the selector of one size."""
         sized: RankSelector | SubsetSelector = clone(self._selector).set_params(n_features=size)
         return sized
 
-    def select_by_size(self, table: Table, seed: int) -> dict[int, NDArray[np.bool_]]:
-        """Return the set of each size that the rows allow."""
+    def select_by_size(self, table: Table, seed: int) -> dict[int, Masks]:
         if self._left_out:
             table = select_columns(table, [j for j in table.schema.used.tolist() if j not in self._left_out])
         sizes = [size for size in self._sizes if size <= len(table.schema.used)]

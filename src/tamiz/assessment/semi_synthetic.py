@@ -8,14 +8,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Indices, Masks
 from tamiz.assessment.error_rates import SelectionErrorRates, Truth
 from tamiz.assessment.fold_scores import ignore_known_warnings
 from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
 from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector, metadata_readers
 from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS, Signal, estimate_signal
-from tamiz.assessment.synthetic_targets import ColumnNumbers, SyntheticTargets, TrueColumns
+from tamiz.assessment.synthetic_targets import SyntheticTargets, TrueColumns
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
@@ -26,8 +26,6 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.views import with_metadata, with_target
-
-Masks = NDArray[np.bool_]
 
 N_DRAWS = 20
 # Folds of the model whose score determines the signal.
@@ -204,7 +202,6 @@ def simulate_error_rates(
     n_draws: int,
     rng: np.random.Generator,
 ) -> SelectionErrorRates:
-    """Return the error rates of a selector on `n_draws` targets; errors name the target."""
     table = targets.table
 
     def run(seed: int) -> tuple[Masks, Masks, Masks, Masks]:
@@ -244,9 +241,7 @@ def simulate_error_rates(
     )
 
 
-def _compare_with_truth(
-    targets: SyntheticTargets, true: ColumnNumbers, selected: Masks
-) -> tuple[Masks, Masks, Masks, Masks]:
+def _compare_with_truth(targets: SyntheticTargets, true: Indices, selected: Masks) -> tuple[Masks, Masks, Masks, Masks]:
     """Return the true and the selected columns, the false ones that are proxies, and the true ones that are covered, as masks."""
     is_true = np.zeros(len(selected), dtype=bool)
     is_true[true] = True

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.assessment.effect_sizes import HEAVY_SHARE, tail_share
-from tamiz.statistics.base import Floats
 from tamiz.statistics.influence import WeightedRows, mid_ranks, t_p_value
 
 Shape: TypeAlias = Literal["", "increasing", "decreasing", "U-shaped", "inverted U", "threshold"]

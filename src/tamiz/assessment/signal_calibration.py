@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
+from tamiz.arrays import Floats, Masks
 from tamiz.assessment.error_rates import SignalStrength
 from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.selector_adapters import SelectorAdapter
 from tamiz.assessment.synthetic_targets import SyntheticTargets, TrueColumns
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.folds import Fold, Folds, draw_folds
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.views import (
     as_training_table,
@@ -48,7 +48,7 @@ def estimate_signal(
     selector: SelectorAdapter,
     columns: TrueColumns,
     folds: Folds,
-    fold_sets: NDArray[np.bool_],
+    fold_sets: Masks,
     rng: np.random.Generator,
 ) -> Signal:
     """Return the signal for which a selection predicts new rows as well as for the real target.
@@ -115,7 +115,7 @@ def choose_fold(folds: Folds, first: int, y: NDArray[Any]) -> Fold:
     return next((fold for fold in rotated if (y[fold.train] != y[fold.train[0]]).any()), rotated[0])
 
 
-def prediction_errors(table: Table, fold: Fold, selected: NDArray[np.bool_]) -> Floats:
+def prediction_errors(table: Table, fold: Fold, selected: Masks) -> Floats:
     """Return the sums of squared errors on the test rows of a fold: of ridge regression with some columns, and of the mean.
 
     Classes are predicted as the indicators of each.

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.base import Table
 from tamiz.table.views import select_columns, target_array, weight_array, without_target
-
-ColumnNumbers = NDArray[np.intp]
 
 # A column is a proxy of another from this association on.
 PROXY_ASSOCIATION = 0.9
@@ -59,10 +57,9 @@ class SyntheticTargets:
 
     @property
     def by_group(self) -> bool:
-        """Whether every group has one value of the target."""
         return len(self._unit_y) < len(self._y)
 
-    def _find_units(self) -> NDArray[np.intp]:
+    def _find_units(self) -> Indices:
         groups, itself = self.table.groups, np.arange(len(self._y))
         if groups is None:
             return itself
@@ -70,7 +67,7 @@ class SyntheticTargets:
         constant = len(first) > 1 and (self._y == self._y[first][unit]).all()
         return unit if constant else itself
 
-    def draw_columns(self, n: int, rng: np.random.Generator) -> ColumnNumbers:
+    def draw_columns(self, n: int, rng: np.random.Generator) -> Indices:
         """Return n columns, drawn at random and ascending, none a proxy of another; fewer if there are no more."""
         order = rng.permutation(self.usable)
         drawn, done = order[:0], 0
@@ -85,7 +82,7 @@ class SyntheticTargets:
             drawn = pool[kept]
         return np.sort(drawn)
 
-    def draw_target(self, columns: ColumnNumbers, signal: float, rng: np.random.Generator) -> NDArray[Any]:
+    def draw_target(self, columns: Indices, signal: float, rng: np.random.Generator) -> NDArray[Any]:
         """Return a target of which some columns explain the share `signal` of the variance of the latent variable."""
         score = np.bincount(self._unit, self._weight * self._draw_score(columns, rng)) / self._unit_weight
         score = _standardize(score, self._unit_weight)
@@ -98,7 +95,7 @@ class SyntheticTargets:
         drawn[np.lexsort((rng.random(len(latent)), latent))] = values
         return drawn[self._unit]
 
-    def _draw_score(self, columns: ColumnNumbers, rng: np.random.Generator) -> Floats:
+    def _draw_score(self, columns: Indices, rng: np.random.Generator) -> Floats:
         """Return the sum of the effects of some columns with random signs."""
         effects = np.empty((len(self._y), len(columns)))
         for k, values in enumerate(self._read(columns)):
@@ -117,7 +114,7 @@ class SyntheticTargets:
         effects = np.append(rng.standard_normal(len(self.table.schema.columns[column].levels)), np.nan)
         return _standardize(effects[values], self._weight)
 
-    def proxies(self, a: ColumnNumbers, b: ColumnNumbers) -> NDArray[np.bool_]:
+    def proxies(self, a: Indices, b: Indices) -> Masks:
         """Return which columns of a are proxies of which columns of b, of shape (len(a), len(b)).
 
         Two numbers are if the absolute value of their correlation is at least 0.9; a missing value is the mean. Two other columns
@@ -137,11 +134,10 @@ class SyntheticTargets:
             associations[i, j] = measure.pairwise(view.reduce, view.schema).associations(a[i], b[j])
         return associations >= PROXY_ASSOCIATION
 
-    def _standardized(self, columns: ColumnNumbers) -> Floats:
+    def _standardized(self, columns: Indices) -> Floats:
         return np.column_stack([_standardize(values, self._weight) for values in self._read(columns)])
 
-    def _read(self, columns: ColumnNumbers) -> list[NDArray[Any]]:
-        """Return the values of some columns."""
+    def _read(self, columns: Indices) -> list[NDArray[Any]]:
         return [self.table.column(j) for j in columns.tolist()]
 
 
@@ -159,9 +155,7 @@ class TrueColumns:
         Whether the columns of `support` that vary are the true ones of every draw.
     """
 
-    def __init__(
-        self, targets: SyntheticTargets, support: NDArray[np.bool_] | None, n_true: int | None, *, fixed: bool
-    ) -> None:
+    def __init__(self, targets: SyntheticTargets, support: Masks | None, n_true: int | None, *, fixed: bool) -> None:
         self.fixed = fixed
         self._targets = targets
         selected = np.empty(0, dtype=np.intp) if support is None else np.flatnonzero(support)
@@ -172,7 +166,7 @@ class TrueColumns:
             )
         self.n_columns = len(self._selected) if fixed else n_true if n_true is not None else max(1, len(self._selected))
 
-    def draw(self, rng: np.random.Generator) -> ColumnNumbers:
+    def draw(self, rng: np.random.Generator) -> Indices:
         """Return the numbers of the true columns of one draw, ascending."""
         return self._selected if self.fixed else self._targets.draw_columns(self.n_columns, rng)
 
@@ -188,8 +182,7 @@ def _standardize(values: NDArray[Any], weight: Floats) -> Floats:
     return centred / np.sqrt(variance) if variance > 0 else centred
 
 
-def _varying_columns(table: Table) -> ColumnNumbers:
-    """Return the columns that have two different values."""
+def _varying_columns(table: Table) -> Indices:
     columns = table.schema.used
     varies = []
     for j in columns.tolist():

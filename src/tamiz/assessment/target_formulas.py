@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.base import Floats
 from tamiz.statistics.cuts import MDL, SortedColumn
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
@@ -176,7 +176,7 @@ def find_target_formulas(
     return found
 
 
-def _rows_of_fit(table: Table) -> NDArray[np.bool_]:
+def _rows_of_fit(table: Table) -> Masks:
     """Return a mask of 60 % of the rows, or of the groups."""
     units = np.arange(table.schema.n_rows) if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
     n = int(units.max()) + 1
@@ -199,7 +199,7 @@ class _Problem:
 
 
 def _prepare(
-    values: Floats, y: NDArray[Any], rows_of_fit: NDArray[np.bool_], names: list[str], *, classes: bool
+    values: Floats, y: NDArray[Any], rows_of_fit: Masks, names: list[str], *, classes: bool
 ) -> _Problem | None:
     """Return the rows without missing values of the columns with few of them, None if rows or columns are too few."""
     columns, rows = _complete(~np.isnan(values), _MIN_COMPLETE_SHARE)
@@ -220,7 +220,7 @@ def _prepare(
     )
 
 
-def _complete(present: NDArray[np.bool_], min_share: float) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _complete(present: Masks, min_share: float) -> tuple[Indices, Masks]:
     """Return columns that are present together in this share of the rows, those with most values first, and these rows."""
     order = np.argsort(-present.sum(axis=0), kind="stable")
     together = np.logical_and.accumulate(present[:, order], axis=1)
@@ -286,7 +286,6 @@ class _Form:
 
 
 def sum_text(factors: Sequence[float], terms: Sequence[str], constant: float) -> str:
-    """Return a sum of terms with factors, and a constant, as text."""
     parts = []
     # The first term is not subtracted if another one is added.
     for factor, term in sorted(zip(factors, terms, strict=True), key=lambda part: part[0] < 0):
@@ -392,7 +391,7 @@ def _number_forms(problem: _Problem, size: int) -> Iterator[_Form]:
             yield _Form(kind, columns)
 
 
-def _best_sets(terms: Floats, y: Floats, columns: NDArray[np.intp], size: int) -> list[tuple[float, tuple[int, ...]]]:
+def _best_sets(terms: Floats, y: Floats, columns: Indices, size: int) -> list[tuple[float, tuple[int, ...]]]:
     """Return the sets of `size` terms with the largest R2, best first, by the numbers of their columns."""
     p = terms.shape[1]
     if p < size or len(y) < _MIN_ROWS / 2:

@@ -101,7 +101,6 @@ def apply(
 
 
 def _exclude_others(schema: Schema, selected: Sequence[str]) -> Schema:
-    """Return the schema with every column excluded that is not selected."""
     columns = [
         column
         if column.name in selected or column.exclusion_reason

@@ -76,7 +76,6 @@ def option(words: str, kind: Any = None, text: str = "", **settings: Any) -> Any
 
 
 def flag(words: str, text: str, **settings: Any) -> Any:
-    """Return an option without a value."""
     return option(words, text=text, is_flag=True, **settings)
 
 
@@ -90,7 +89,6 @@ class _Bundle(NamedTuple):
     options: dict[str, Any]
 
     def make(self, values: Mapping[str, Any]) -> Any:
-        """Return the options as one object."""
         return self.kind(**{name: values.get(name) for name in self.options})
 
 
@@ -239,8 +237,6 @@ def _first_words(text: str) -> str:
 
 
 class CommandGroup(click.Group):
-    """The group of all commands."""
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -62,7 +62,6 @@ def _option_name(param: click.Parameter) -> str:
 
 
 def _line_text(text: str, key: str) -> str:
-    """Return the line of a key as text; an empty string where the key is not at the beginning of a line."""
     written = re.escape(key)
     found = re.search(rf"^[ \t]*(\[[ \t]*)?[\"']?{written}[\"']?[ \t]*[].=]", text, re.MULTILINE)
     return "" if found is None else f", line {text.count(chr(10), 0, found.start()) + 1}"
@@ -95,7 +94,6 @@ def _convert_values(param: click.Option, value: Any) -> list[str]:
 
 
 def _csv_line(names: list[Any]) -> str:
-    """Return names with commas between them."""
     written = io.StringIO()
     csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="").writerow(map(_scalar_text, names))
     return written.getvalue()

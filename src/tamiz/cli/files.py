@@ -144,7 +144,6 @@ def write_table(messenger: Messenger, table: pa.Table, output: Path, *, escape: 
 
 
 def _write_folder(table: pa.Table, output: Path) -> None:
-    """Write a new folder of Parquet files."""
     with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as temporary:
         parts = Path(temporary) / output.name
         parts.mkdir()

@@ -58,7 +58,6 @@ class GraphOptions:
 
 
 def check_uses_graph(label: str, method: Entry) -> None:
-    """Raise a usage error for a graph of a method that uses none."""
     from tamiz.graphs.row_graph import needs_graph
 
     if not needs_graph(method.load()()):

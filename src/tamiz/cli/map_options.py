@@ -88,7 +88,6 @@ class MapOptions:
 
 
 def find_map(name: str, where: str) -> MapMethod:
-    """Return the map that an option names."""
     from tamiz.reduction.named_maps import find_map_method
 
     with usage_errors(f"{where}: "):

@@ -61,7 +61,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not generic in click
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value."""
         try:
             return self._parse(value) if isinstance(value, str) else value
         except ValueError as error:
@@ -312,7 +311,6 @@ MODEL = option(
 
 
 def read_model(path: Path) -> Selector | Reducer:
-    """Return the fitted selector or map of a file."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 

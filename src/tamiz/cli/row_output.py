@@ -83,7 +83,6 @@ def original_columns(opened: Table, names: Sequence[str]) -> pa.Table:
 
 
 def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[Any]) -> pa.Table:
-    """Return the columns followed by the coordinates of the rows."""
     import numpy as np
     import pyarrow as pa
 

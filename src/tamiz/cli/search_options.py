@@ -224,7 +224,6 @@ class SubsetSearch:
         )
 
     def make_selector_for(self, schema: Schema, missing: MissingRule, seed: int) -> SubsetSelector:
-        """Return the selector for a table."""
         selector = self.make_selector(missing)
         merit, search = choose_merit_and_search(selector.merit, selector.search, schema, missing)
         return selector.set_params(merit=merit, search=search, random_state=seed)

@@ -164,7 +164,6 @@ class MethodOptions:
             )
 
     def make_selector(self, schema: Schema, search: SubsetSearch, missing: MissingRule, seed: int) -> Any:
-        """Return the selector for a table."""
         if self.method == "search":
             return search.make_selector_for(schema, missing, seed)
         method = SELECTORS[self.method]

@@ -53,7 +53,6 @@ class Messenger:
         self._written_notes: set[str] = set()
 
     def write_line(self, line: str) -> None:
-        """Write a line."""
         if not self._quiet:
             sys.stderr.write(escape_nonprintable(line) + "\n")
 
@@ -120,7 +119,6 @@ def escape_control(text: str) -> str:
 
 
 def show_text(text: str) -> None:
-    """Write text to stdout."""
     click.echo(escape_control(text))
 
 

@@ -6,7 +6,6 @@ import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
@@ -26,7 +26,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.spectral import smallest_eigenpairs
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
 from tamiz.table.feature_checks import mixed_table_tags, record_features
 
@@ -172,7 +171,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         record_features(self, X)
         return self
 
-    def fit_predict(self, X: Any = None, y: Any = None) -> NDArray[np.intp]:
+    def fit_predict(self, X: Any = None, y: Any = None) -> Indices:
         """Compute the clusters and return the cluster of every row."""
         return self.fit(X, y).labels_
 
@@ -211,7 +210,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         return np.hstack([constant, embedding.embedding_[:, : k - 1]])
 
 
-def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> Indices:
     # Scaled to mean square 1, so that the tolerance of k-means does not depend on the number of rows.
     scaled = vectors / np.sqrt(np.mean(vectors**2))
     with warnings.catch_warnings():
@@ -220,7 +219,7 @@ def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> NDAr
         return np.asarray(KMeans(k, n_init=10, random_state=int(rng.integers(2**31))).fit(scaled).labels_)
 
 
-def _assign_by_qr(vectors: Floats) -> NDArray[np.intp]:
+def _assign_by_qr(vectors: Floats) -> Indices:
     """Return the clusters of Damle, Minden and Ying: k pivot rows, and every other row assigned to the most aligned pivot."""
     k = vectors.shape[1]
     _, _, pivots = linalg.qr(vectors.T, mode="economic", pivoting=True)

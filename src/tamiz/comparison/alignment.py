@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
+from tamiz.arrays import Floats
 from tamiz.comparison.null_distribution import upper_p_value
 from tamiz.display import figures
 from tamiz.display.embedding import EmbeddingDisplay
@@ -18,7 +19,6 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.in_memory import from_array_api
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from tamiz.arrays import Floats
 from tamiz.comparison.null_distribution import lower_p_value
 from tamiz.comparison.stress_permutation import clone_estimator, create_null, fit_map
 from tamiz.display.stress import StressDisplay
@@ -17,7 +18,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +165,6 @@ def _check_dimensions(dimensions: Iterable[int]) -> tuple[int, ...]:
 
 
 def _warn_about_rises(numbers: tuple[int, ...], stress: Floats) -> None:
-    """Warn about maps whose stress is above that of a map with fewer dimensions."""
     for (fewer, lower), (more, higher) in pairwise(sorted(zip(numbers, stress.tolist(), strict=True))):
         if higher > lower * (1 + _RELATIVE_TOLERANCE) + _ABSOLUTE_TOLERANCE:
             warn(

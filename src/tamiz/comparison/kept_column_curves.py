@@ -7,12 +7,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from tamiz.arrays import Floats, Masks
 from tamiz.display import figures
 from tamiz.runtime.validation import check_real
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +71,6 @@ class ScoreCurve:
 
     @property
     def baseline(self) -> float:
-        """The mean baseline score."""
         return float(self.baseline_fold_scores.mean())
 
     @property
@@ -103,7 +101,7 @@ class ScoreCurve:
         return max(float(self.errors[self.best]), self.negligible_loss)
 
     @property
-    def is_near_best(self) -> NDArray[np.bool_]:
+    def is_near_best(self) -> Masks:
         """Whether the mean is above the baseline score and below the best by at most `margin`, for every number of columns."""
         return (self.means >= self.means[self.best] - self.margin) & (self.means > self.baseline)
 
@@ -282,14 +280,12 @@ class KeptColumnCurves:
             f"{self.trustworthiness[-1]:.3f}, and a random map has about 0.5"
         )
 
-    def _span(self, among: NDArray[np.bool_]) -> str:
-        """Return the numbers of columns in words."""
+    def _span(self, among: Masks) -> str:
         numbers = [str(number) for number, one in zip(self.numbers, among.tolist(), strict=True) if one]
         listed = ", ".join(numbers[:-1])
         return f"{listed} or {numbers[-1]} columns" if listed else _count(int(numbers[0]))
 
     def _caution(self) -> str:
-        """Return what limits the score and the ranking."""
         texts = []
         if self.score is not None and not self.score.ranked_in_folds:
             texts.append(

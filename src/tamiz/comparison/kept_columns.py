@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.comparison.kept_column_curves import KeptColumnCurves, ScoreCurve
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.exceptions import DataError
@@ -26,8 +27,7 @@ from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.size_search import SizeSearchCV
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.date_parts import expand_dates
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
@@ -214,14 +214,12 @@ class _FixedOrder(RowRelevance):
         self.order = order
 
     def score(self, table: Table) -> Floats:
-        """Return the scores of the columns."""
         scores = np.zeros(table.schema.n_columns)
         scores[list(self.order)] = np.arange(len(self.order), 0, -1)
         return scores
 
 
 def _make_selector(ranking: Any, schema: Schema) -> _FoldRanking:
-    """Return the selector that ranks the columns of the table and of the training rows of every fold."""
     if isinstance(ranking, RankSelector):
         ranking = ranking.relevance
     if ranking is None or isinstance(ranking, str | Relevance):
@@ -329,7 +327,7 @@ def _default_scoring(task: CVTask, supports_roc_auc: Callable[[int], bool]) -> s
 
 
 def _measure_maps(
-    table: Table, ranked: NDArray[np.intp], reducer: Reducer, sizes: list[int], metric: str, seed: int
+    table: Table, ranked: Indices, reducer: Reducer, sizes: list[int], metric: str, seed: int
 ) -> tuple[Floats, int, int]:
     """Return the measures of the maps, of shape (4, n_numbers), and the numbers of mapped and of compared rows.
 

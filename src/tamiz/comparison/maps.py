@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from tamiz.arrays import Floats
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.display.coloring import escape_text
 from tamiz.display.embedding import EmbeddingDisplay
@@ -34,7 +35,6 @@ from tamiz.runtime.result_tables import align_columns, html_table, make_frame
 from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import to_raw_column
 from tamiz.table.kinds import encode_target
@@ -105,7 +105,6 @@ class MapComparison:
     warnings: tuple[Verdict, ...] = ()
 
     def __getitem__(self, label: str) -> FittedMap:
-        """Return the map with this label."""
         if label not in self.maps:
             raise KeyError(f"There is no map {label!r}; the maps are {', '.join(self.maps)}.")
         return self.maps[label]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 # Values that differ only by the rounding of sums in another order count as equal.
 _TIE_TOLERANCE = 1e-10
@@ -16,10 +16,8 @@ def permutation_p_value(n_as_extreme: int, n_permutations: int) -> float:
 
 
 def lower_p_value(null_values: Floats, observed: float) -> float:
-    """Return the p-value of a statistic for which small values are extreme."""
     return permutation_p_value(int(np.sum(null_values <= observed * (1.0 + _TIE_TOLERANCE))), len(null_values))
 
 
 def upper_p_value(null_values: Floats, observed: float) -> float:
-    """Return the p-value of a statistic for which large values are extreme."""
     return permutation_p_value(int(np.sum(null_values >= observed * (1.0 - _TIE_TOLERANCE))), len(null_values))

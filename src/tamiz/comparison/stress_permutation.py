@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, clone
 
+from tamiz.arrays import Floats
 from tamiz.comparison.null_distribution import lower_p_value
 from tamiz.display import figures
 from tamiz.neighbors.row_encoders import count_rows
@@ -23,7 +24,6 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.factory import open_table
 from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
@@ -268,7 +268,6 @@ class PairwisePermutation(StressPermutation):
         self._present = np.flatnonzero(present)
 
     def draw(self, rng: np.random.Generator) -> NDArray[Any]:
-        """Return the dissimilarities as a symmetric matrix."""
         values = self._values.copy()
         values[self._present] = rng.permutation(values[self._present])
         return np.asarray(squareform(values))

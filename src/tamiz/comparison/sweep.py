@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from tamiz.arrays import Floats
 from tamiz.comparison.maps import FittedMap, class_labels, describe_measure, draw_panels, fit_maps
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.weights import HeatKernel
@@ -19,7 +20,6 @@ from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import suggestion
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks
 from tamiz.criteria.base import PairwiseAssociations
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_to_scale, splitter
-from tamiz.subsets.candidates import Candidates, Indices, Masks
+from tamiz.subsets.candidates import Candidates, Indices
 
 # Sums are not exact where a diagonal element of A is smaller than this share of the largest: too many of its digits would be lost.
 _MIN_DIAGONAL_SHARE = 2.0**-16
@@ -108,7 +108,6 @@ class AssociationMatrix:
         self._computed_columns = np.empty(0, dtype=np.intp)
 
     def column_sums(self, mask: Masks) -> SplitNumbers:
-        """Return for every column the sum of its associations with the columns of a set."""
         heads, tails = np.zeros((2, len(mask)))
         self._compute_rows(mask)
         kernels.add_split_rows(self._matrix, self._row_index[mask], self._large, heads, tails)
@@ -142,7 +141,6 @@ class AssociationMatrix:
         return self._matrix, self._row_index
 
     def to_dense(self) -> Floats:
-        """Return the whole matrix."""
         self._compute_rows(np.isin(np.arange(len(self._row_index)), self._used))
         matrix = np.zeros((len(self._row_index), len(self._row_index)))
         matrix[self._computed_columns] = self._matrix[: len(self._computed_columns)]

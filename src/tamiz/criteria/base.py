@@ -11,12 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.independence import ColumnTests
 from tamiz.subsets.evaluator import Evaluator
@@ -31,7 +31,7 @@ GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
 ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
 # From numbers of columns, and of columns to copy and permute, to the scores of the columns and the copies in one table.
-ShadowScorer: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp], np.random.Generator], Floats]
+ShadowScorer: TypeAlias = Callable[[Indices, Indices, np.random.Generator], Floats]
 
 
 class StatisticsCache:
@@ -41,15 +41,12 @@ class StatisticsCache:
         self._filled: dict[Hashable, Statistic] = {}
 
     def add(self, filled: Iterable[Statistic]) -> None:
-        """Add filled statistics."""
         self._filled.update((statistic.key, statistic) for statistic in filled)
 
     def pending(self, wanted: Sequence[Statistic]) -> list[Statistic]:
-        """Return the statistics that are not in the cache."""
         return [statistic for statistic in wanted if statistic.key not in self._filled]
 
     def __getitem__(self, wanted: Any) -> Any:
-        """Return the filled statistic with the key of an empty one."""
         return self._filled[wanted.key]
 
 
@@ -219,7 +216,7 @@ class PairwiseAssociations(ABC):
     """
 
     @abstractmethod
-    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    def associations(self, i: Indices, j: Indices) -> Floats:
         """Return the association of each pair of columns.
 
         Parameters
@@ -233,7 +230,7 @@ class PairwiseAssociations(ABC):
             Finite, at least 0, and the same for (i, j) and (j, i).
         """
 
-    def self_associations(self, columns: NDArray[np.intp]) -> Floats:
+    def self_associations(self, columns: Indices) -> Floats:
         """Return the association of each column with itself: 1, also for a constant column.
 
         No association of two columns may exceed both of their associations with themselves.

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
+from tamiz.arrays import Floats, Masks
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import Association, Merit
 from tamiz.criteria.chance_information import chance_level_warnings, uninformative_warnings
@@ -18,8 +19,7 @@ from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
@@ -139,7 +139,6 @@ class _CFSEvaluator(Evaluator):
         self._association = association.association if isinstance(association, WekaUncertainty) else association
 
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the merit of every candidate."""
         relevances, totals = self._sums.evaluate(candidates)
         usable = (candidates.sizes() > 0) & (totals > 0)
         return np.divide(relevances, np.sqrt(np.abs(totals)), out=np.zeros(len(candidates)), where=usable)
@@ -177,7 +176,6 @@ class _CFSEvaluator(Evaluator):
         return ConeBound(self._sums.relevances, self._sums.matrix.to_dense())
 
     def max_bytes(self) -> float:
-        """Return the memory of the whole matrix in bytes."""
         return 8.0 * len(self._sums.relevances) ** 2
 
 
@@ -209,7 +207,6 @@ class ConeBound:
         self._r = c / root
 
     def upper_bounds(self, masks: Masks) -> Floats:
-        """Return the upper bound of every set."""
         return np.array([self._upper_bound(mask) for mask in masks])
 
     def _upper_bound(self, mask: Masks) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import random_table
 
+from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import expected_information as kernels
 from tamiz.kernels.contingency import entropies
@@ -16,7 +17,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.table.schema import Schema
 
 InformationCorrection = Literal["none", "chance"]
@@ -132,9 +132,7 @@ class ExpectedInformation:
         return out
 
 
-def uninformative_warnings(
-    label: str, mask: NDArray[np.bool_], unrelated: Sequence[int], schema: Schema
-) -> list[Verdict]:
+def uninformative_warnings(label: str, mask: Masks, unrelated: Sequence[int], schema: Schema) -> list[Verdict]:
     """Return a warning where some but not all columns without association with the target are selected.
 
     Parameters

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria.model_relevance import TrainingData
 from tamiz.kernels.histogram_trees import add_tree_importances
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Number of sets that a round splits the columns into.
 _N_COLUMN_SETS = 3
@@ -24,7 +24,7 @@ _MAX_SHADOW_CODES = 2**6
 _TASK_ROUNDS = 5
 
 
-def split_columns(n_columns: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+def split_columns(n_columns: int, rng: np.random.Generator) -> list[Indices]:
     """Return the columns in three random sets; in fewer sets where a set would have a single column, without competition."""
     return np.array_split(rng.permutation(n_columns), max(1, min(_N_COLUMN_SETS, n_columns // 2)))
 
@@ -53,16 +53,14 @@ class CodedColumns:
 
     @classmethod
     def from_features(
-        cls, features: NDArray[Any], columns: Sequence[NDArray[np.intp]], max_codes: int = _MAX_CODES
+        cls, features: NDArray[Any], columns: Sequence[Indices], max_codes: int = _MAX_CODES
     ) -> CodedColumns:
         """Code features of shape (n_rows, n_coordinates), given the coordinates of every column."""
         coded = [_bin_codes(features[:, j], max_codes) for j in np.concatenate(columns).tolist()]
         first = np.concatenate([[0], np.cumsum([len(one) for one in columns])]).astype(np.int64)
         return cls(np.array([codes for codes, _ in coded]), np.array([n for _, n in coded], dtype=np.int64), first)
 
-    def with_shadows(
-        self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator
-    ) -> CodedColumns:
+    def with_shadows(self, columns: Indices, copied: Indices, rng: np.random.Generator) -> CodedColumns:
         """Return some columns, and after them copies of columns, each with its rows in a random order of its own."""
         coordinates = [np.arange(self.first[k], self.first[k + 1]) for k in [*columns.tolist(), *copied.tolist()]]
         order = np.concatenate(coordinates)
@@ -92,7 +90,7 @@ class ShadowTrees:
     def __init__(
         self,
         data: TrainingData,
-        columns: Sequence[NDArray[np.intp]],
+        columns: Sequence[Indices],
         distinct_index: Mapping[int, int],
         n_rounds: int,
         max_depth: int,
@@ -104,7 +102,7 @@ class ShadowTrees:
         self._weight = np.ones(len(self._target)) if data.weight is None else data.weight
         self._n_rounds, self._max_depth = n_rounds, max_depth
 
-    def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+    def __call__(self, columns: Indices, copied: Indices, rng: np.random.Generator) -> Floats:
         """Return the importances of columns and, after them, of permuted copies of columns."""
         index = [self._distinct_index.get(j, -1) for j in [*columns.tolist(), *copied.tolist()]]
         of_columns, of_copies = np.array(index[: len(columns)]), np.array(index[len(columns) :])
@@ -123,7 +121,7 @@ class ShadowTrees:
         scores[len(columns) :][is_present] = importances[len(distinct) :]
         return scores
 
-    def _grow(self, coded: CodedColumns, column_sets: Sequence[NDArray[np.intp]]) -> Floats:
+    def _grow(self, coded: CodedColumns, column_sets: Sequence[Indices]) -> Floats:
         target = self._target, self._n_classes
         return _grow_trees(coded, *target, self._weight, *_flatten_sets(column_sets), self._max_depth)
 
@@ -151,8 +149,8 @@ class ReweightedTrees:
         self,
         data: TrainingData,
         features: NDArray[Any],
-        columns: Sequence[NDArray[np.intp]],
-        column_sets: Sequence[NDArray[np.intp]],
+        columns: Sequence[Indices],
+        column_sets: Sequence[Indices],
         max_depth: int,
     ) -> None:
         self._coded = CodedColumns.from_features(features, columns)
@@ -173,7 +171,7 @@ class ReweightedTrees:
         return _grow_trees(self._coded, *target, weight, self._column_sets, self._starts, self._max_depth)
 
 
-def _flatten_sets(column_sets: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _flatten_sets(column_sets: Sequence[Indices]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the columns of all trees, one tree after the other, and where each tree starts."""
     starts = np.concatenate([[0], np.cumsum([len(one) for one in column_sets])]).astype(np.int64)
     return np.concatenate(column_sets).astype(np.int64), starts
@@ -188,7 +186,6 @@ def _grow_trees(
     starts: NDArray[np.int64],
     max_depth: int,
 ) -> Floats:
-    """Return the sum of the importances of each column over the trees on some sets of columns."""
     out = np.zeros(len(coded.first) - 1)
     # For two classes one indicator suffices.
     is_number, n_sums = n_classes <= 2, max(n_classes, 2)
@@ -198,7 +195,6 @@ def _grow_trees(
 
 
 def _bin_codes(values: NDArray[Any], max_codes: int) -> tuple[NDArray[np.uint8], int]:
-    """Return the codes of a coordinate and the number of codes."""
     distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(distinct) > max_codes:
         bins = (np.cumsum(counts) - counts) * max_codes // len(values)

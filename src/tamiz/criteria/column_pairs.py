@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -15,7 +16,6 @@ from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.kernels.contingency import LEFT_OUT, add_pair_weights, bin_values, symmetric_uncertainty
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.base import Codes, Floats, is_missing
 from tamiz.statistics.cross_products import CommonRows
 from tamiz.statistics.cuts import SortedColumn
 from tamiz.table.base import Table
@@ -68,9 +68,7 @@ def target_uncertainties(table: Table, missing: MissingRule = "distribute") -> F
     return relevance.scores(gather_statistics([relevance], table.reduce, schema), schema)
 
 
-def pair_uncertainties(
-    table: Table, association: SymmetricUncertainty, first: NDArray[np.intp], second: NDArray[np.intp]
-) -> Floats:
+def pair_uncertainties(table: Table, association: SymmetricUncertainty, first: Indices, second: Indices) -> Floats:
     """Return the symmetric uncertainties of pairs of columns on the rows with both values; 0 for fewer than `MIN_COMMON_ROWS`.
 
     Parameters
@@ -92,7 +90,7 @@ def pair_uncertainties(
     return np.where(n_common < min(MIN_COMMON_ROWS, table.schema.n_rows), 0.0, values)
 
 
-def _common_rows_of_pairs(table: Table, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int64]:
+def _common_rows_of_pairs(table: Table, first: Indices, second: Indices) -> NDArray[np.int64]:
     n = table.schema.n_columns
     columns = np.flatnonzero(np.bincount(first, minlength=n) + np.bincount(second, minlength=n))
     position = np.zeros(n, dtype=np.intp)
@@ -102,8 +100,8 @@ def _common_rows_of_pairs(table: Table, first: NDArray[np.intp], second: NDArray
 
 def recut_uncertainties(
     table: Table,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    first: Indices,
+    second: Indices,
     uncertainties: Floats,
     corrected: Floats,
     threshold: float,
@@ -141,8 +139,7 @@ def _uncertainty(a: Codes, b: Codes, weight: Floats) -> float:
     return float(symmetric_uncertainty(counts, LEFT_OUT, np.zeros(3)))
 
 
-def _shuffle_rows(shuffled: NDArray[np.intp], rows: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the order of some of the rows in an order of all."""
+def _shuffle_rows(shuffled: Indices, rows: Masks) -> Indices:
     return (np.cumsum(rows) - 1)[shuffled[rows[shuffled]]]
 
 
@@ -164,8 +161,8 @@ def _cut_evenly(values: Floats, weight: Floats) -> Codes:
 def chance_corrected_uncertainties(
     table: Table,
     association: SymmetricUncertainty,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    first: Indices,
+    second: Indices,
     uncertainties: Floats,
     threshold: float,
 ) -> Floats:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, gather_statistics
-from tamiz.statistics.base import Floats
 from tamiz.statistics.independence import ColumnTests
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
@@ -34,7 +34,6 @@ class ColumnScores(NamedTuple):
 
 
 def score_columns(relevance: Relevance, table: Table) -> ColumnScores:
-    """Return the scores of the columns of a table."""
     if isinstance(relevance, RowRelevance):
         return ColumnScores(*relevance.score_with_std(table))
     assert isinstance(relevance, StatisticRelevance)

@@ -11,13 +11,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import Variation, as_row_major, rescale_columns
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
-from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.table.base import Table
 from tamiz.table.sparse import find_sparse_matrix
@@ -77,7 +76,7 @@ def _part_variation(graph: Graph, table: Table) -> Variation:
     return Variation(within, total, constant)
 
 
-def column_blocks(table: Table, weight: Floats | None, reader: str) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+def column_blocks(table: Table, weight: Floats | None, reader: str) -> Iterator[tuple[Indices, Floats]]:
     """Yield blocks of mean-imputed columns, each with the columns of the table that they belong to."""
     _warn_of_missing_values(table, reader)
     yield from _blocks_of_columns(table, weight)
@@ -91,7 +90,7 @@ def _warn_of_missing_values(table: Table, reader: str) -> None:
         warn_user([ImputationNote(text, _READERS[reader])])
 
 
-def _blocks_of_columns(table: Table, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+def _blocks_of_columns(table: Table, weight: Floats | None) -> Iterator[tuple[Indices, Floats]]:
     schema, n_missing = table.schema, table.schema.n_missing
     blocks = list(table.blocks())
     if len(blocks) == 1 and blocks[0].numeric_matrix is not None and not n_missing:

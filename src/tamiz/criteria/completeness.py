@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.table.schema import Schema
 

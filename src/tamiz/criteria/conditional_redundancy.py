@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.information_merit import GreedyEvaluator, InformationEvaluator, InformationMerit, PairSumEvaluator
 from tamiz.criteria.joint_information import PairInformation
-from tamiz.statistics.base import Floats, divide_or_zero
 
 
 class CIFE(InformationMerit):

@@ -8,9 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import GatherFunction, StatisticsCache
 from tamiz.exceptions import DataError
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.contingency import Coding
 from tamiz.statistics.cuts import MDL, CutPoints, Discretization, EqualFrequency, EqualWidth
 from tamiz.table.base import Table

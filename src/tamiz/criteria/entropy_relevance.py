@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.chance_information import FEW_VALUES, chance_level_warnings
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
@@ -15,7 +16,7 @@ from tamiz.kernels.contingency import table_entropies
 from tamiz.runtime.parallel import n_threads
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.contingency import ContingencyTables
 from tamiz.table.base import Table

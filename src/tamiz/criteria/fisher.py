@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.exceptions import DataError
-from tamiz.statistics.base import Floats, Statistic, divide_or_zero
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
 from tamiz.table.factory import as_table

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import RowRelevance
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.laplacian import Laplacian
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 
 

@@ -7,11 +7,12 @@ from typing import ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, Statistic
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.independence import (
     ColumnTests,

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import mutual_information as kernels
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.in_memory import column_loader, is_frame, to_numpy, to_raw_column
 from tamiz.table.kinds import encode_target
 from tamiz.table.raw_column import RawColumn
@@ -64,16 +64,13 @@ class Variable:
     codes: Indices
 
     def rows(self, chosen: NDArray[Any]) -> Variable:
-        """Return the variable for some of the rows."""
         return Variable(self.numbers[chosen], self.codes[chosen])
 
     def joined(self, other: Variable) -> Variable:
-        """Return the joint variable."""
         return Variable(np.hstack([self.numbers, other.numbers]), join_codes(self.codes, other.codes))
 
     @property
     def is_categorical(self) -> bool:
-        """Whether there are no numbers."""
         return self.numbers.shape[1] == 0
 
 
@@ -378,7 +375,7 @@ def _information(arguments: dict[str, Any], n_neighbors: int, caller: str) -> fl
     return found.bits
 
 
-def _read_variables(arguments: dict[str, Any]) -> tuple[list[Variable], NDArray[np.bool_]]:
+def _read_variables(arguments: dict[str, Any]) -> tuple[list[Variable], Masks]:
     """Return the variables, and which rows have all values; missing values are NaN and -1."""
     columns = {name: _read_columns(values, name) for name, values in arguments.items()}
     n_rows = {name: len(of[0]) for name, of in columns.items()}

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.entropy_relevance import EntropyRelevance
-from tamiz.statistics.base import Floats, divide_or_zero
 
 
 class InformationGain(EntropyRelevance):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import MultiOutputMerit, PairwiseAssociations
 from tamiz.criteria.chance_information import (
@@ -32,8 +33,7 @@ from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
@@ -205,12 +205,10 @@ class PairTerms(PairwiseAssociations):
         self._terms = terms
         self.information = information
 
-    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return the terms of pairs."""
+    def associations(self, i: Indices, j: Indices) -> Floats:
         return self._terms(i, j)
 
-    def self_associations(self, columns: NDArray[np.intp]) -> Floats:
-        """Return zeros."""
+    def self_associations(self, columns: Indices) -> Floats:
         return np.zeros(len(columns))
 
 
@@ -264,15 +262,12 @@ class InformationEvaluator(Evaluator):
 
     @property
     def name(self) -> str:
-        """Name of the merit."""
         return self._label
 
     def max_bytes(self) -> float:
-        """Return the memory of all terms in bytes."""
         return 8.0 * len(self._relevances) ** 2
 
     def identity_fields(self) -> dict[str, Any]:
-        """Return a hash of a target with several columns."""
         from tamiz.models.evaluator import stable_repr
 
         return {} if self.outputs is None else {"outputs": stable_repr(self.outputs.values)}
@@ -301,7 +296,6 @@ class PairSumEvaluator(InformationEvaluator):
         self._by_size = by_size
 
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the merit of every candidate."""
         relevances, totals = self._sums.evaluate(candidates)
         weight = self._weight / np.maximum(candidates.sizes() - 1, 1) if self._by_size else self._weight
         # Every pair is in the total twice.
@@ -356,7 +350,6 @@ class GreedyEvaluator(InformationEvaluator):
         self._least_term = least_term
 
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the merit of every candidate."""
         starts, flipped = candidates.starts.astype(np.int64), candidates.flipped.astype(np.int64)
         needed = np.logical_or.reduce(candidates.parents)
         # The terms of a single added column are in the rows of its parent.

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import GatherFunction
 from tamiz.criteria.chance_information import ExpectedInformation
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.uncertainty import check_table_sizes
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import CodedRows
 from tamiz.table.schema import Schema
 from tamiz.table.worker_tasks import map_code_columns, map_pairs
@@ -167,7 +167,6 @@ class JointInformation:
         return words, value_words, class_words
 
     def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
-        """Return the information of pairs of columns of the schema."""
         if self._rows.workers is None:
             found = self.count_pairs(i, j)
         else:
@@ -296,7 +295,6 @@ class MeanInformation:
         return all((counts.sum(axis=1) > 0).sum() < 2 for counts in self.class_counts(column))
 
     def of_pairs(self, i: NDArray[Any], j: NDArray[Any]) -> PairInformation:
-        """Return the mean information of pairs of columns of the schema."""
         found = [one.of_pairs(i, j) for one in self._counted]
         _, redundancies, conditional, joint_entropies = np.mean(found, axis=0)
         return PairInformation(self.relevances[i] + self.relevances[j], redundancies, conditional, joint_entropies)

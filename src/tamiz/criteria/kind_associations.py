@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import squareform
 from scipy.special import betainc, betaincinv, gammaln
 
+from tamiz.arrays import Codes, Floats, Indices, Masks, divide_or_zero, is_missing
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, count_common_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Codes, Floats, divide_or_zero, is_missing
 from tamiz.table.base import Table
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.table.views import positive_weight_rows, select_columns, select_rows, weights_or_ones, without_target
@@ -95,10 +95,10 @@ class KindAssociations:
     (1935), An unbiased correlation ratio measure, PNAS 21.
     """
 
-    columns: NDArray[np.intp]
+    columns: Indices
     values: Floats
     measures: NDArray[np.uint8]
-    supported: NDArray[np.bool_]
+    supported: Masks
     n_common: NDArray[np.int64]
 
     @property
@@ -117,7 +117,6 @@ def max_rows(n_columns: int) -> int:
 
 
 def associate_columns(table: Table, columns: Sequence[int]) -> KindAssociations:
-    """Return the associations of every pair of columns."""
     p = len(columns)
     check_memory(
         _BYTES_PER_PAIR * p * p + _BYTES_PER_VALUE * p * min(table.schema.n_rows, max_rows(p)),
@@ -299,7 +298,7 @@ def _correlate(values: Floats, weight: Floats) -> Floats:
 
 def _refine_ranks(numbers: Floats, weight: Floats, rho: Floats) -> None:
     """Rank the common rows of pairs whose correlation of ranks may be too small because of missing values."""
-    incomplete: NDArray[np.bool_] = np.asarray(np.isnan(numbers).any(axis=0))
+    incomplete: Masks = np.asarray(np.isnan(numbers).any(axis=0))
     doubtful = np.any([(rho >= low) & (rho < high) for low, high in _DOUBTFUL], axis=0)
     first, second = np.nonzero(np.triu(doubtful & (incomplete | incomplete[:, None]), 1))
 
@@ -360,7 +359,7 @@ def _cramers_v(codes: list[Codes], weight: Floats, counted: Floats) -> Floats:
 
 
 def _tile_phi(
-    codes: list[Codes], sizes: NDArray[np.intp], one: list[int], other: list[int], weight: Floats
+    codes: list[Codes], sizes: Indices, one: list[int], other: list[int], weight: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return phi squared of every column of one tile with every column of another, and their numbers of levels."""
     counts = np.zeros((sizes[one].sum(), sizes[other].sum()))
@@ -380,7 +379,7 @@ def _tile_phi(
     return phi, first, second
 
 
-def _indicators(codes: list[Codes], sizes: NDArray[np.intp]) -> NDArray[np.float32]:
+def _indicators(codes: list[Codes], sizes: Indices) -> NDArray[np.float32]:
     return np.concatenate(
         [(one[:, None] == np.arange(size)) for one, size in zip(codes, sizes.tolist(), strict=True)], axis=1
     ).astype(np.float32)
@@ -454,7 +453,7 @@ def _set_equal(
     columns: Sequence[int],
     values: Floats,
     measures: NDArray[np.uint8],
-    supported: NDArray[np.bool_],
+    supported: Masks,
 ) -> None:
     """Set the association of equal columns to 1, whatever their number of values."""
     fingerprints = compute_fingerprints(select_columns(table, columns), rows=False, distinct_values=False).columns
@@ -509,7 +508,6 @@ class _ExplainedVariance:
         self._coded: dict[int, bool] = {}
 
     def __call__(self, i: int, j: int) -> float:
-        """Return the share of the variance of a coded column j that column i explains."""
         a, b = self._read(i), self._read(j)
         both = ~(is_missing(a) | is_missing(b))
         a, b, weight = a[both], b[both], self._weight[both]
@@ -539,7 +537,7 @@ class _ExplainedVariance:
         return self._values[j]
 
 
-def complete_linkage_groups(similarities: Floats, threshold: float) -> list[NDArray[np.intp]]:
+def complete_linkage_groups(similarities: Floats, threshold: float) -> list[Indices]:
     """Return the complete-linkage groups of two or more columns.
 
     Parameters
@@ -560,7 +558,7 @@ def complete_linkage_groups(similarities: Floats, threshold: float) -> list[NDAr
     return [group for label in np.unique(labels) if len(group := some[labels == label]) > 1]
 
 
-def leaf_order(similarities: Floats, max_columns: int) -> NDArray[np.intp]:
+def leaf_order(similarities: Floats, max_columns: int) -> Indices:
     """Return columns in an order that puts similar ones side by side: all, or those with the largest similarities.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.criteria.column_variation import column_variation, laplacian_ratio, robust_variation
 from tamiz.criteria.graph_relevance import GraphRelevance
 from tamiz.exceptions import DataError
@@ -15,7 +16,6 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major
 from tamiz.neighbors.row_encoders import describe_rows
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import ReweightedScorer
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 
@@ -180,7 +180,6 @@ class LinearCoefficient(ModelRelevance):
 
 
 def _squared_ridge_coefficients(rows: TrainingData, alpha: float) -> Floats:
-    """Return the squared coefficient of every coordinate."""
     from sklearn.linear_model import Ridge
 
     coefficients: Any = Ridge(alpha).fit(rows.features, rows.target, sample_weight=rows.weight).coef_

@@ -6,17 +6,16 @@ import warnings
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria.column_variation import column_blocks
 from tamiz.criteria.graph_relevance import GraphRelevance, row_eigenvectors
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.runtime import progress
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.views import weight_array
 
@@ -129,7 +128,7 @@ class MCFS(GraphRelevance):
         return scores
 
 
-def _standardized_columns(table: Table, weight: Floats | None, row_weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+def _standardized_columns(table: Table, weight: Floats | None, row_weight: Floats) -> tuple[Indices, Floats]:
     """Return the columns that vary, of shape (n_columns, n_rows), and the column of the table of each.
 
     They have mean 0 and mean square 1. The first value that is not 0 is positive, and values are rounded, so that equal
@@ -142,7 +141,7 @@ def _standardized_columns(table: Table, weight: Floats | None, row_weight: Float
         "Keep fewer columns first, with RankSelector.",
     )
     share = row_weight / row_weight.sum()
-    owners: list[NDArray[np.intp]] = []
+    owners: list[Indices] = []
     parts: list[Floats] = []
     for owner, rows in column_blocks(table, weight, "MCFS"):
         columns = rows.T[:, row_weight > 0]
@@ -166,7 +165,6 @@ def _standardized_columns(table: Table, weight: Floats | None, row_weight: Float
 
 
 def _largest_coefficients(columns: Floats, targets: Floats, row_weight: Floats, n_nonzero: int) -> Floats:
-    """Return the largest absolute coefficient of every column in the regressions of the targets."""
     included = row_weight > 0
     root = np.sqrt(row_weight[included])
     X = columns.T * root[:, None]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import (
@@ -58,13 +58,13 @@ class TrainingData:
     """
 
     features: Floats
-    source_columns: NDArray[np.intp]
+    source_columns: Indices
     present_share: Floats
     target: NDArray[Any]
     n_classes: int
     weight: Floats | None
-    is_indicator: NDArray[np.bool_]
-    row_numbers: NDArray[np.intp]
+    is_indicator: Masks
+    row_numbers: Indices
 
 
 def _make_training_data(
@@ -166,7 +166,6 @@ def _affordable_rows(schema: Schema, max_values: int, max_levels: int | None) ->
 
 
 def _merged_level_warnings(schema: Schema, max_levels: int, caller: str) -> list[Verdict]:
-    """Return a warning that names the columns whose rare levels are merged."""
     wide = {schema.columns[j].name: n for j, n in schema.n_levels.items() if n > max_levels}
     if not wide:
         return []
@@ -188,7 +187,7 @@ def repeat_frequencies(table: Table) -> Table:
     return select_rows(table, np.repeat(np.arange(len(weight)), weight.astype(np.intp)))
 
 
-def draw_rows(table: Table, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Table, NDArray[np.intp]]:
+def draw_rows(table: Table, max_rows: int | None, random_state: Seed, caller: str) -> tuple[Table, Indices]:
     """Return the rows of weight above 0, at most `max_rows` of them drawn at random with a warning, and their numbers."""
     present = positive_weight_row_numbers(table)
     if max_rows is not None and check_integer("max_rows", max_rows, low=2) < len(present):

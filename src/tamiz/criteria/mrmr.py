@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.chance_information import InformationCorrection
@@ -24,7 +25,6 @@ from tamiz.criteria.information_merit import (
 from tamiz.criteria.joint_information import PairInformation
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.moments import ClassMoments
 from tamiz.table.base import Table

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.criteria.row_comparison import ComparedRows, RowComparison, read_compared_rows, sum_over_blocks
 from tamiz.kernels.relief import COMPLETE_NUMBER, add_near_differences, distance_block, mark_near_rows
 from tamiz.runtime.random import Seed
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 

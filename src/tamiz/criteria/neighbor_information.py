@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, is_missing
 from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.information_estimators import (
@@ -26,7 +27,6 @@ from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import target_array
@@ -229,7 +229,6 @@ def _describe_estimates(found: dict[int, Estimate], schema: Schema, n_neighbors:
 
 
 def _select_names(found: dict[int, Estimate], schema: Schema, concerns: Callable[[Estimate], bool]) -> list[str]:
-    """Return the names of the columns concerned."""
     return [schema.columns[j].name for j, one in found.items() if concerns(one)]
 
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import RowRelevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.criteria.row_comparison import (
     ComparedRows,
     RowComparison,
@@ -19,7 +20,6 @@ from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_positive
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 
@@ -188,7 +188,6 @@ def _neighbors(
 def _weighted_sums(
     rows: ComparedRows, queries: NDArray[np.int64], nearest: NDArray[np.int64], weights: Floats
 ) -> Floats:
-    """Return the sum of the weighted differences of every column."""
     totals = np.zeros(len(rows.source_columns))
     shape = (len(queries), -1)
     add_neighbor_differences(rows.table, queries, nearest.reshape(shape), weights.reshape(shape), totals)

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.model_relevance import TrainingData
-from tamiz.statistics.base import Floats, divide_or_zero
 
 _Precondition: TypeAlias = Callable[[Floats], Floats]
 

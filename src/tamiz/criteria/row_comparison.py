@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.criteria.model_relevance import draw_rows, repeat_frequencies
 from tamiz.kernels import read_only
@@ -25,7 +26,6 @@ from tamiz.kernels.relief import (
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import target_array, weight_array
@@ -54,13 +54,12 @@ class ComparedRows:
     """
 
     table: ScaledColumns
-    source_columns: NDArray[np.intp]
+    source_columns: Indices
     target: NDArray[Any]
     weight: Floats
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.target)
 
     def class_starts(self) -> NDArray[np.int64]:
@@ -120,7 +119,6 @@ class RowComparison(RowRelevance):
 
 
 def sum_over_blocks(function: Callable[[NDArray[np.int64]], Any], queries: NDArray[np.int64], n_values: int) -> Any:
-    """Return the sum of `function(block)` over blocks of the rows in `queries`; it computes `n_values` values for a row."""
     size = max(1, min(_MAX_BLOCK_ROWS, _BLOCK_VALUES // n_values))
     blocks = [queries[start:stop] for start, stop in parallel.block_ranges(len(queries), size)]
     total, n_done = 0.0, 0

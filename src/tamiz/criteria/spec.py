@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria.column_variation import column_blocks, column_variation, laplacian_ratio, robust_variation
 from tamiz.criteria.graph_relevance import GraphRelevance, degree_shares, row_eigenvectors
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major, total_variation
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.sparse import find_sparse_matrix
 from tamiz.table.views import weight_array
@@ -122,7 +121,7 @@ class SPEC(GraphRelevance):
         return 1.0 - ratio if style == "phi1" else ratio
 
 
-def _scaled_blocks(table: Table, weight: Floats | None) -> Iterator[tuple[NDArray[np.intp], Any]]:
+def _scaled_blocks(table: Table, weight: Floats | None) -> Iterator[tuple[Indices, Any]]:
     """Yield blocks of columns; numeric ones are divided by powers of two, so that no square overflows or underflows."""
     matrix = find_sparse_matrix(table)
     if matrix is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria.base import ReweightedScorer, ShadowScorer
 from tamiz.criteria.coded_trees import ReweightedTrees, ShadowTrees, split_columns
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -17,7 +18,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 
@@ -206,17 +206,17 @@ class _ForestPlan:
 
     data: TrainingData
     features: NDArray[np.float32]
-    distinct_columns: list[NDArray[np.intp]]
+    distinct_columns: list[Indices]
     distinct_index: dict[int, int]
-    jobs: list[tuple[NDArray[np.intp], int]]
+    jobs: list[tuple[Indices, int]]
 
 
 def _find_distinct_columns(
-    features: NDArray[np.float32], source_columns: NDArray[np.intp]
-) -> tuple[list[NDArray[np.intp]], dict[int, int]]:
+    features: NDArray[np.float32], source_columns: Indices
+) -> tuple[list[Indices], dict[int, int]]:
     """Return the coordinates of every distinct column, and for each column of the table its index among these."""
     index_by_bytes: dict[bytes, int] = {}
-    columns: list[NDArray[np.intp]] = []
+    columns: list[Indices] = []
     distinct_index: dict[int, int] = {}
     for j in np.unique(source_columns).tolist():
         coordinates = np.flatnonzero(source_columns == j)
@@ -233,8 +233,8 @@ def _tree_importances(
     features: NDArray[np.float32],
     outputs: Floats,
     weight: Floats | None,
-    columns: list[NDArray[np.intp]],
-    tree_columns: NDArray[np.intp],
+    columns: list[Indices],
+    tree_columns: Indices,
     seed: int,
 ) -> Floats:
     """Return the explained variance of a tree on some columns, divided among the columns by depth and rows of their splits."""

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations
 from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding
 from tamiz.table.in_memory import code_vector, weight_vector
 from tamiz.table.schema import Schema
@@ -152,8 +152,7 @@ class _PairwiseUncertainties(PairwiseAssociations):
         counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         self._bits = words, starts, sizes, counts, has_missing
 
-    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return the symmetric uncertainty of every pair."""
+    def associations(self, i: Indices, j: Indices) -> Floats:
         first, second = self._position[i], self._position[j]
         out = np.empty(len(first))
         by_bits = self._by_bits[first] & self._by_bits[second]
@@ -190,12 +189,11 @@ class _UncertaintiesOnWorkers(PairwiseAssociations):
     def __init__(self, rows: CodedRows, rule: int) -> None:
         self._rows, self._rule = rows, rule
 
-    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return the symmetric uncertainty of every pair."""
+    def associations(self, i: Indices, j: Indices) -> Floats:
         return map_pairs(self._rows, partial(_associate, self._rule), i, j)
 
 
-def _associate(rule: int, rows: CodedRows, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+def _associate(rule: int, rows: CodedRows, i: Indices, j: Indices) -> Floats:
     # To pack a column as bits takes as long as to count it three times.
     by_bits = len(i) > _MIN_BIT_USES * len(rows.columns)
     return _PairwiseUncertainties(rows, rule, by_bits=by_bits).associations(i, j)

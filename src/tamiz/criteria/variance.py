@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
-from tamiz.statistics.base import Floats, Statistic, divide_or_zero
+from tamiz.statistics.base import Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
 from tamiz.table.schema import Schema

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.base import Relevance, ReweightedScorer, RowRelevance, StatisticRelevance
-from tamiz.statistics.base import Floats
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
 from tamiz.table.base import Table
 from tamiz.table.views import weight_array

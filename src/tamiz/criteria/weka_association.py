@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria.base import Association, GatherFunction, PairwiseAssociations
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.table.schema import Schema
@@ -25,11 +24,9 @@ class WekaUncertainty(Association):
         self.association = association
 
     def check(self, schema: Schema) -> None:
-        """Raise the errors of the wrapped association."""
         self.association.check(schema)
 
     def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        """Return the associations of one table."""
         return _WekaUncertainties(self.association.pairwise(gather, schema), schema.n_columns)
 
 
@@ -38,7 +35,7 @@ class _WekaUncertainties(PairwiseAssociations):
         self._exact = associations
         self._target = target
 
-    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    def associations(self, i: Indices, j: Indices) -> Floats:
         """Return the associations in single precision, 1 in place of 0 between two columns."""
         values = self._exact.associations(i, j).astype(np.float32).astype(np.float64)
         inner = (i != self._target) & (j != self._target)
@@ -53,7 +50,6 @@ class WekaCorrelation(Association):
     """
 
     def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        """Return the associations of one table."""
         (levels,) = gather(LevelCounts(schema.categorical, Coding(schema.n_levels, {})))
         modes = [int(np.argmax(counts[:-1])) for counts in levels.counts]
         indicators = [
@@ -91,12 +87,11 @@ class _WekaCorrelations(PairwiseAssociations):
         }
         self._std = {c: value if value > 0 else 1.0 for c, value in std.items()}
 
-    def associations(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+    def associations(self, i: Indices, j: Indices) -> Floats:
         """Return the correlation times the standard deviations of the columns, that of the target left out."""
         return np.array([self._weighted_correlation(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
 
-    def self_associations(self, columns: NDArray[np.intp]) -> Floats:
-        """Return the variances."""
+    def self_associations(self, columns: Indices) -> Floats:
         return np.array([self._std[column] ** 2 for column in columns.tolist()])
 
     def _weighted_correlation(self, a: int, b: int) -> float:

@@ -44,7 +44,6 @@ class PanelDisplay(ABC):
         return self
 
     def _height(self) -> float:
-        """Return the height of a new panel in inches."""
         return figures.PANEL_HEIGHT
 
     @abstractmethod
@@ -76,7 +75,6 @@ def check_one_each(name: str, values: Sized, n: int, thing: str) -> None:
 
 
 def read_names(names: Sequence[Any] | None, n: int, thing: str) -> list[str]:
-    """Return one name for each of n things; None names them by their numbers."""
     found = [str(name) for name in (range(n) if names is None else names)]
     check_one_each("names", found, n, thing)
     return found

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tamiz.arrays import Floats
 from tamiz.display import figures
 from tamiz.display.base import check_one_each
-from tamiz.statistics.base import Floats
 from tamiz.table.in_memory import to_raw_column
 from tamiz.table.kinds import encode_target
 
@@ -46,7 +46,6 @@ class NumericColors(Coloring):
         self.label = label
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
-        """Draw the points."""
         missing = np.isnan(self.values)
         known = ~missing
         ax.scatter(x[missing], y[missing], color=figures.FAINT, **_marker_style(ax, len(x)))
@@ -81,14 +80,12 @@ class ClassColors(Coloring):
         self.label = label
 
     def draw(self, ax: Axes, x: Floats, y: Floats) -> list[PathCollection]:
-        """Draw the points."""
         missing = self.groups < 0
         styles = [(figures.FAINT, "o", missing)] if missing.any() else []
         styles += [(figures.CLASS_COLORS[g], figures.SHAPES[g], self.groups == g) for g in range(len(self.names))]
         return [ax.scatter(x[at], y[at], color=c, marker=shape, **_marker_style(ax, len(x))) for c, shape, at in styles]
 
     def add_legend(self, artists: list[PathCollection], panels: NDArray[Any]) -> None:
-        """Add a legend at the upper right."""
         names = ["missing", *self.names] if len(artists) > len(self.names) else self.names
         legend = figures.add_legend(
             panels[0, -1], artists, names, title=self.label or None, loc="upper left", bbox_to_anchor=(1.02, 1.0),

@@ -356,7 +356,6 @@ def _write_beside(
     side: str = "right",
     transform: Any = "data",
 ) -> None:
-    """Write text beside a place, at an offset in points."""
     style: dict[str, Any] = {"textcoords": "offset points", "color": figures.INK, "fontsize": "small"}
     panel.annotate(text, place, offset, transform, ha=side, **style)
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.display import figures
 from tamiz.display.base import PanelDisplay
 from tamiz.exceptions import DataError
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.display import figures
 from tamiz.display.arrows import MAX_ARROWS, Arrow, biplot_arrows
 from tamiz.display.base import PanelDisplay, check_one_each
@@ -17,7 +18,6 @@ from tamiz.display.coloring import escape_text, make_coloring
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tamiz.arrays import Floats
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from tamiz.statistics.base import Floats
 
 # Each has a contrast of at least 3 to white paper, and any two are told apart in normal vision and in the three kinds of colour
 # blindness.
@@ -141,7 +141,6 @@ def draw_ring(panel: Axes, x: float, y: float, label: str) -> Any:
 
 
 def colormap() -> Any:
-    """Return the colormap of numbers."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("tamiz", GRADIENT)

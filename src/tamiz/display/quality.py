@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.display import figures
 from tamiz.display.base import PanelDisplay, check_one_each, read_vector
 from tamiz.display.coloring import escape_text
 from tamiz.exceptions import DataError
 from tamiz.metrics import rank_agreement, shepard
 from tamiz.runtime.random import Seed
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

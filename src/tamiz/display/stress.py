@@ -7,14 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
+from tamiz.arrays import Floats, Indices
 from tamiz.display import figures
 from tamiz.display.base import PanelDisplay, check_one_each, read_fitted, read_names, read_vector
 from tamiz.display.coloring import escape_text
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ class StressDisplay(PanelDisplay):
             panel.set_ylim(bottom=0.0)
         figures.add_note(panel, self.note)
 
-    def _draw_reference(self, panel: Axes, numbers: Floats, order: NDArray[np.intp]) -> Any:
+    def _draw_reference(self, panel: Axes, numbers: Floats, order: Indices) -> Any:
         draws = check_array(np.atleast_2d(np.asarray(self.reference)), dtype=np.float64, input_name="reference")
         check_one_each("reference", draws.T, len(numbers), "value of stress")
         numbers, draws = numbers[order], draws[:, order]

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks, is_missing
 from tamiz.drift.records import ColumnDrift
 from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import (
     MIN_UNIT_DISTANCE,
@@ -52,11 +52,9 @@ class SharedColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are numbers or dates."""
         return self.kind in ("numeric", "date")
 
     def describe(self, values: NDArray[Any]) -> Column:
-        """Return the description of the column with some values."""
         n_missing = int(np.count_nonzero(is_missing(values)))
         constant = not n_missing and bool((values == values[:1]).all())
         return Column(self.name, self.kind, self.levels, n_missing, constant)
@@ -233,9 +231,7 @@ def _compare(one: SharedColumn, weight: tuple[Floats, Floats]) -> ColumnDrift:
     )
 
 
-def _describe_numbers(
-    one: SharedColumn, weight: tuple[Floats, Floats], present: Sequence[NDArray[np.bool_]]
-) -> dict[str, Any]:
+def _describe_numbers(one: SharedColumn, weight: tuple[Floats, Floats], present: Sequence[Masks]) -> dict[str, Any]:
     if not all(w[here].any() for w, here in zip(weight, present, strict=True)):
         return {}
     means: list[float] = []

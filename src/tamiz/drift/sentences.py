@@ -176,20 +176,17 @@ def score_text(found: TargetDrift) -> str:
 
 
 def difference_text(found: TargetDrift) -> str:
-    """Return the difference of the scores with its interval."""
     low, high = map(format_score, found.difference_interval)
     return f"difference {format_score(found.difference)}, {low} to {high}"
 
 
 def scorer_label(found: TargetDrift) -> str:
-    """Return the name of the score in a sentence."""
     return {"roc_auc": "AUC", "roc_auc_ovr_weighted": "AUC", "r2": "R²"}.get(
         found.scorer, found.scorer.replace("_", " ")
     )
 
 
 def association_text(found: AssociationDrift) -> str:
-    """Return the association of a column in both tables."""
     first, second = (format_score(value) for value in found.values)
     return f"{shorten(found.column, 30)} {first} → {second} ({measure_text(found)})"
 
@@ -210,7 +207,6 @@ def outside_text(found: ComparisonRecord, meaning: str = "") -> str:
 
 
 def format_psi(value: float) -> str:
-    """Return a stability index with two decimals."""
     return f"{value:.2f}".removeprefix("0")
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import tamiz
 from tamiz._study.maps import choose_map_columns
+from tamiz.arrays import Indices, Masks, is_missing
 from tamiz.assessment.associations import describe_associations
 from tamiz.assessment.distributions import describe_distributions
 from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
@@ -49,7 +50,6 @@ from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import capture_warnings, quote_name, warn
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import is_missing
 from tamiz.statistics.influence import t_p_value
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import share_p_value
@@ -57,7 +57,7 @@ from tamiz.table.base import Table
 from tamiz.table.encoded_table import EncodedTable
 from tamiz.table.factory import open_table, open_without_target
 from tamiz.table.schema import Column, Kind, Schema, WeightKind
-from tamiz.table.views import RowNumbers, select_columns, select_rows, weights_or_ones
+from tamiz.table.views import select_columns, select_rows, weights_or_ones
 
 # Rows of each table that models and distances use, and that the map shows.
 MAX_ROWS, _MAX_POINTS = 10_000, 1_000
@@ -235,8 +235,6 @@ def _open_pair(
 
 
 class _Pair:
-    """Two tables and the rows of each that are sampled."""
-
     def __init__(self, tables: tuple[Table, Table], inferred: Mapping[str, str], seed: int) -> None:
         self.tables, self.seed = tables, seed
         self.shared, self.other_kinds, self.not_compared = share_columns(*tables, inferred)
@@ -263,7 +261,6 @@ class _Pair:
         return f"Models, distances and the map use {' and '.join(parts)}, drawn at random; all rows of columns are compared."
 
     def compare(self, names: tuple[str, str], chosen: Sequence[str] | None, notes: list[Verdict]) -> TableComparison:
-        """Return the comparison."""
         compared = compare_columns(self.shared, self.weight)
         by_name = {one.name: one for one in self.shared}
         features = [by_name[one.name] for one in compared if not one.is_target]
@@ -530,7 +527,7 @@ class _Pair:
             **self._map_rows(first, second, outside[1]),
         )
 
-    def _map_rows(self, first: Table, second: Table, outside: NDArray[np.bool_]) -> dict[str, Any]:
+    def _map_rows(self, first: Table, second: Table, outside: Masks) -> dict[str, Any]:
         """Return points on the first two principal components of the first table, and the group of each."""
         pca = PCA(2, standardize=True)
         placed = [pca.fit(first).embedding_, pca.transform(second)] if first.schema.n_coordinates > 1 else []
@@ -554,7 +551,7 @@ def _describe(name: str, table: Table) -> ComparedTable:
     )
 
 
-def _no_frame(names: Sequence[str], rows: RowNumbers) -> Any:  # noqa: ARG001 - the signature of a frame function
+def _no_frame(names: Sequence[str], rows: Indices) -> Any:  # noqa: ARG001 - the signature of a frame function
     raise DataError("Rows of two tables have no frame.")
 
 

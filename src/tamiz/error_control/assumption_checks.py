@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from tamiz.arrays import Floats, Indices
 from tamiz.error_control.gaussian_copula import MIN_ROWS_PER_COLUMN
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import InstanceOf, Invariants, Nullable, Number
 from tamiz.table.base import Table
 
@@ -54,7 +53,7 @@ class AssumptionCheck:
 
 
 def check_assumptions(
-    sampler: KnockoffSampler, permutations: Mapping[int, NDArray[np.intp]], table: Table
+    sampler: KnockoffSampler, permutations: Mapping[int, Indices], table: Table
 ) -> tuple[AssumptionCheck, ...]:
     """Return the checks of a table.
 
@@ -108,9 +107,7 @@ def _check_independence(table: Table) -> AssumptionCheck:
     return AssumptionCheck("independence", not roles, float(len(roles)), 0.0, sentence)
 
 
-def _check_moments(
-    sampler: KnockoffSampler, permutations: Mapping[int, NDArray[np.intp]]
-) -> tuple[AssumptionCheck, ...]:
+def _check_moments(sampler: KnockoffSampler, permutations: Mapping[int, Indices]) -> tuple[AssumptionCheck, ...]:
     """Compare the correlations of pairs of columns with those in which one column, or both, are exchanged with their knockoffs.
 
     Correlations of the squares detect dependencies that a normal distribution with the same correlations does not have.

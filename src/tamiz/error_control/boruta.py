@@ -12,6 +12,7 @@ from scipy.special import bdtr, bdtrc
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
 from tamiz.criteria.column_scores import score_columns
@@ -26,7 +27,6 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,
@@ -284,7 +284,7 @@ class BorutaSelector(Selector):
             return time_repetitions(lambda: score(columns, copied, rng), max_iter, "iterations", _PLAN_ADVICE, n_bytes)
 
 
-def _choose_copied(columns: NDArray[np.intp]) -> NDArray[np.intp]:
+def _choose_copied(columns: Indices) -> Indices:
     """Return the columns that have shadows: each once, or as often as five shadows need."""
     return np.tile(columns, -(-_MIN_SHADOWS // max(len(columns), 1)))
 
@@ -308,14 +308,12 @@ def _make_shadow_scorer(relevance: Relevance, table: Table) -> ShadowScorer:
 
 
 class _TableScorer:
-    """Scores a table to which shadows are appended."""
-
     def __init__(self, relevance: Relevance, table: Table) -> None:
         self._relevance = relevance
         self._own = AppendedColumns(table, _NO_FRAME)
         self._schema = table.schema
 
-    def __call__(self, columns: NDArray[np.intp], copied: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+    def __call__(self, columns: Indices, copied: Indices, rng: np.random.Generator) -> Floats:
         shadows = [
             (CopiedColumn.from_column(self._schema.columns[j], f"shadow {k}"), rng.permutation(self._own.values[j]))
             for k, j in enumerate(copied.tolist())
@@ -366,7 +364,6 @@ class _Decisions:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no column is tentative."""
         return bool((self.sign != 0).all())
 
     def apply_rough_fix(self) -> None:
@@ -407,7 +404,7 @@ class _Search:
         warn_user(dict.fromkeys(messages))
         return found
 
-    def _add_iteration(self, found: _Decisions, columns: NDArray[np.intp], scores: Floats, shadows: Floats) -> None:
+    def _add_iteration(self, found: _Decisions, columns: Indices, scores: Floats, shadows: Floats) -> None:
         row = np.full(len(found.sign), np.nan)
         row[columns] = scores
         found.history.append(row)
@@ -422,7 +419,7 @@ class _Search:
         found.sign[columns[is_tentative & confirms]] = 1
         found.sign[columns[is_tentative & rejects]] = -1
 
-    def _is_significant(self, p_values: Floats, n_columns: int, n_iter: int) -> NDArray[np.bool_]:
+    def _is_significant(self, p_values: Floats, n_columns: int, n_iter: int) -> Masks:
         """Return whether each p-value of the columns that are not rejected is significant after the correction."""
         if self.correction == "bonferroni":
             return p_values * n_columns < self.alpha

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.statistics.base import Floats, divide_or_zero, is_missing
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero, is_missing
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 
 # Standardised coefficients of an exact relation below this are rounding errors.
 _MIN_COEFFICIENT = 1e-6
 
 
-def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> NDArray[np.bool_]:
+def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> Masks:
     """Return which columns are part of an exact dependency.
 
     Parameters
@@ -40,7 +40,7 @@ def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> NDArray[n
     return found | _find_relabelled(columns)
 
 
-def select_basis(scores: Floats) -> NDArray[np.intp]:
+def select_basis(scores: Floats) -> Indices:
     """Return columns, ascending, of which all others are linear functions."""
     regression = StepwiseRegression(_correlations(scores))
     regression.add_basis()
@@ -69,7 +69,7 @@ def _correlations(columns: Floats) -> Floats:
     return correlations
 
 
-def _find_dependent(columns: Floats) -> NDArray[np.bool_]:
+def _find_dependent(columns: Floats) -> Masks:
     """Return which columns with mean 0 are part of an exact linear relation."""
     n_rows, n_columns = columns.shape
     correlations = _correlations(columns)
@@ -86,7 +86,7 @@ def _find_dependent(columns: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def _find_relabelled(columns: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+def _find_relabelled(columns: Sequence[NDArray[Any]]) -> Masks:
     """Return the categorical columns that equal another one but for the names of the levels."""
     found = np.zeros(len(columns), dtype=bool)
     first_column: dict[bytes, int] = {}

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 _MAX_SWEEPS, _TOLERANCE = 200, 1e-7
 # s is at most this share of twice the diagonal, so that the noise of knockoffs is a diagonal and a factor, too.

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 ASSUMPTIONS = ("unimodal", "r_concave", "none")
 # Powers of the shape constraints on the selection by both halves, and by single halves.
@@ -154,8 +154,6 @@ def _maximize(function: Callable[[Floats], Floats], low: Floats, high: Floats) -
 
 
 def choose_n_selected(max_false: float, n_columns: int, threshold: float, n_pairs: int, assumption: str) -> int:
-    """Return the largest number of columns per half with a bound of at most `max_false`."""
-
     def allowed(n: int) -> bool:
         return false_selection_bound(n, n_columns, threshold, n_pairs, assumption) <= max_false
 

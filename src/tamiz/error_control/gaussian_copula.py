@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero, is_missing
 from tamiz.error_control.factor_covariance import FactorCovariance
-from tamiz.statistics.base import Floats, divide_or_zero, is_missing
 
 # Rounds of estimation, of which the first are not averaged, and sweeps for a fresh draw with the estimate.
 _FIT_ROUNDS, _BURN_IN, _DRAW_SWEEPS = 60, 20, 10
@@ -42,7 +42,7 @@ class _Censored:
         The ends of the interval; infinite for a missing value.
     """
 
-    rows: NDArray[np.intp]
+    rows: Indices
     low: Floats
     high: Floats
 
@@ -85,7 +85,7 @@ class GaussianCopula:
     def __init__(
         self,
         columns: Sequence[NDArray[Any]],
-        fixed: NDArray[np.bool_],
+        fixed: Masks,
         rng: np.random.Generator,
         check: Callable[[], None] | None = None,
     ) -> None:
@@ -123,7 +123,6 @@ class GaussianCopula:
         return scores.T
 
     def _fit(self, rng: np.random.Generator, check: Callable[[], None]) -> tuple[Floats, float]:
-        """Return the correlation matrix and the intensity of its shrinkage."""
         scores = self._start
         if not any(len(censored.rows) for censored in self._censored):
             return _estimate_correlation(scores)
@@ -217,7 +216,7 @@ def _factor_correlation(scores: Floats) -> tuple[FactorCovariance, float]:
     return FactorCovariance(np.full(n_columns, intensity), factor), intensity
 
 
-def _shrink_by_draws(mean: Floats, between: Floats, has_intervals: NDArray[np.bool_]) -> tuple[Floats, float]:
+def _shrink_by_draws(mean: Floats, between: Floats, has_intervals: Masks) -> tuple[Floats, float]:
     """Return the mean of the estimates, reduced by their variance between the draws, and the mean share removed.
 
     The score of a column with intervals counts as the sum of a part that is correlated with the others and of noise. The
@@ -258,7 +257,6 @@ def _open_uniform(rng: np.random.Generator, n: int) -> Floats:
 
 
 def _draw_truncated(mean: Floats, std: float, censored: _Censored, rng: np.random.Generator) -> Floats:
-    """Return normal numbers within the intervals."""
     low, high = (censored.low - mean) / std, (censored.high - mean) / std
     # In the lower tail probabilities are accurate; an interval above the mean is mirrored.
     mirrored = low > 0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices, is_missing
 from tamiz.error_control.collinearity import find_collinear, select_basis
 from tamiz.error_control.factor_covariance import FactorCovariance
 from tamiz.error_control.gaussian_copula import GaussianCopula, mean_scores
@@ -19,7 +20,6 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import eager_frame, is_frame
@@ -207,7 +207,7 @@ class KnockoffSampler:
         common = residuals @ factor + rng.standard_normal((len(residuals), factor.shape[1]))
         return np.asarray((residuals / diagonal - common @ factor.T) * self.s + noise)
 
-    def draw(self, rng: np.random.Generator) -> dict[int, NDArray[np.intp]]:
+    def draw(self, rng: np.random.Generator) -> dict[int, Indices]:
         """Return knockoffs as permutations: the value of row i is that of row permutation[i] of the column."""
         _, knockoff_scores = self.draw_scores(rng)
         permutations = {}
@@ -243,7 +243,7 @@ def _n_distinct(values: NDArray[Any]) -> int:
     return min(len(present), 1) + bool(len(present) and (present != present[0]).any())
 
 
-def _permute_columns(X: Any, permutations: Mapping[int, NDArray[np.intp]]) -> Any:
+def _permute_columns(X: Any, permutations: Mapping[int, Indices]) -> Any:
     """Return a table with the values of its columns permuted, in the container of X."""
     if sparse.issparse(X):
         columns = X.tocsc()
@@ -264,7 +264,7 @@ def _permute_columns(X: Any, permutations: Mapping[int, NDArray[np.intp]]) -> An
     return out
 
 
-def _permute_series(series: nw.Series[Any], permutation: NDArray[np.intp]) -> nw.Series[Any]:
+def _permute_series(series: nw.Series[Any], permutation: Indices) -> nw.Series[Any]:
     """Return a series in another order; of pandas, with the index unchanged."""
     if series.implementation.is_pandas():
         native = series.to_native()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.weighted_scorers import WeightedScorers
@@ -20,8 +21,6 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.selection.selector import Selector
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Masks
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.views import as_training_table, resampled_weights, select_rows, target_array
@@ -56,13 +55,13 @@ def draw_half_pairs(table: Table, n_pairs: int, rng: np.random.Generator) -> Ite
         yield np.ascontiguousarray(halves[:, unit])
 
 
-def class_strata(classes: NDArray[Any]) -> NDArray[np.intp]:
+def class_strata(classes: NDArray[Any]) -> Indices:
     """Return the class of each row where a class has fewer than 20 rows, so that each class is halved; otherwise 0."""
     found, codes, counts = np.unique(classes, return_inverse=True, return_counts=True)
     return codes if len(found) > 1 and counts.min() < _MIN_CLASS_ROWS else np.zeros(len(classes), dtype=np.intp)
 
 
-def halve_units(n_units: int, stratum: NDArray[np.intp], rng: np.random.Generator) -> Iterator[Masks]:
+def halve_units(n_units: int, stratum: Indices, rng: np.random.Generator) -> Iterator[Masks]:
     """Yield pairs of disjoint random halves of units, as masks of shape (2, n_units), without end; each stratum is halved."""
     n_strata = int(stratum.max()) + 1
     while True:
@@ -75,7 +74,7 @@ def halve_units(n_units: int, stratum: NDArray[np.intp], rng: np.random.Generato
         yield halves
 
 
-def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def select_highest(scores: Floats, n: int, rng: np.random.Generator) -> Masks:
     """Return a mask of the n highest scores; of equal scores in the last places, random ones."""
     if n >= len(scores):
         return np.ones(len(scores), dtype=bool)
@@ -122,11 +121,9 @@ class RelevanceHalves(HalfSelection):
 
     @property
     def n_candidates(self) -> int:
-        """The number of columns that can be selected."""
         return len(self._candidates)
 
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
-        """Return the highest-scoring columns of every half."""
         assert n_features is not None
         size = int(np.clip(_BATCH_VALUES // (2 * self._table.schema.n_rows), 1, _BATCH_PAIRS))
         batches = iter(lambda: list(islice(pairs, size)), [])
@@ -158,7 +155,6 @@ class SelectorHalves(HalfSelection):
         self._selector, self._table = selector, table
 
     def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
-        """Return the columns that the selector keeps on every half."""
         halves = (np.flatnonzero(half) for pair in pairs for half in pair)
         found = []
         for rows in progress.track_progress("Halves of the rows", halves, 2 * n_pairs):
@@ -174,11 +170,9 @@ class SelectorHalves(HalfSelection):
         return np.array(found)
 
 
-def _fit_selector(selector: Any, half: Table) -> NDArray[np.bool_]:
+def _fit_selector(selector: Any, half: Table) -> Masks:
     if isinstance(selector, Selector):
-        support: NDArray[np.bool_] = selector.fit(
-            half if half.schema.target is None else as_training_table(half)
-        ).get_support()
+        support: Masks = selector.fit(half if half.schema.target is None else as_training_table(half)).get_support()
         return support
     y = None if half.schema.target is None else half.target_values()
     fitted = fit_weighted(selector, native_rows(selector, half), y, None)

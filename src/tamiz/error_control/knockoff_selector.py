@@ -12,17 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_scores import score_rows
 from tamiz.error_control.assumption_checks import AssumptionCheck, check_assumptions
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler, matrix_bytes
-from tamiz.error_control.knockoff_filter import (
-    estimated_proportions,
-    knockoff_e_values,
-    knockoff_threshold,
-    select_by_e_values,
-)
 from tamiz.error_control.knockoff_variances import METHODS
 from tamiz.error_control.lasso_coefficient import LassoCoefficient
 from tamiz.exceptions import DataError
@@ -35,12 +30,102 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
 from tamiz.table.appended_columns import AppendedColumns
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import Column, CopiedColumn
+
+# Relative rounding error that is allowed where an estimate equals the bound, such as 3 / 30 and 0.1.
+_ROUNDING = 1e-12
+
+
+def knockoff_threshold(statistics: Floats, fdr: float, *, offset: int = 1) -> float:
+    """Return the smallest threshold with an estimated false discovery proportion of at most `fdr`, infinity if there is none.
+
+    .. math:: T = \\min\\Big\\{t > 0 : \\frac{c + \\#\\{j : W_j \\le -t\\}}{\\max(1, \\#\\{j : W_j \\ge t\\})} \\le q\\Big\\}
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (n_columns,)
+        W: positive where the column is more important than its knockoff.
+    fdr : float
+        q.
+    offset : {0, 1}, default=1
+        c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> knockoff_threshold(np.array([5.0, 4.0, 3.0, -2.0, 1.0]), 0.4)
+    3.0
+    """
+    thresholds, estimates = estimated_proportions(statistics, offset=offset)
+    below = np.flatnonzero(estimates <= fdr * (1 + _ROUNDING))
+    return float(thresholds[below[0]]) if len(below) else np.inf
+
+
+def estimated_proportions(statistics: Floats, *, offset: int = 1) -> tuple[Floats, Floats]:
+    """Return the possible thresholds, ascending, and the estimated false discovery proportion at each."""
+    thresholds = np.unique(np.abs(statistics[statistics != 0]))
+    ascending, negated = np.sort(statistics), np.sort(-statistics)
+    n_selected = len(statistics) - np.searchsorted(ascending, thresholds)
+    n_negative = len(statistics) - np.searchsorted(negated, thresholds)
+    return thresholds, (offset + n_negative) / np.maximum(1, n_selected)
+
+
+def knockoff_e_values(statistics: Floats, fdr: float) -> tuple[Floats, float]:
+    """Return the e-values of a draw of knockoffs, and the threshold.
+
+    .. math:: e_j = \\frac{p \\, 1\\{W_j \\ge T\\}}{1 + \\#\\{k : W_k \\le -T\\}}
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (n_columns,)
+    fdr : float
+        The bound of the threshold T, with offset 1.
+
+    References
+    ----------
+    Ren and Barber (2024), Derandomised knockoffs: leveraging e-values for false discovery rate control, Journal of the
+    Royal Statistical Society B 86.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> knockoff_e_values(np.array([5.0, 4.0, 3.0, -2.0, 1.0]), 0.4)
+    (array([5., 5., 5., 0., 0.]), 3.0)
+    """
+    threshold = knockoff_threshold(statistics, fdr)
+    n_negative = np.count_nonzero(statistics <= -threshold)
+    return np.where(statistics >= threshold, len(statistics) / (1 + n_negative), 0.0), threshold
+
+
+def select_by_e_values(e_values: Floats, fdr: float) -> Masks:
+    """Return what the e-BH procedure selects: the k largest e-values, for the largest k with all of them at least n / (q k).
+
+    Parameters
+    ----------
+    e_values : ndarray of shape (n,)
+        Their expectations under the null hypotheses sum to at most n.
+    fdr : float
+        q, the bound of the false discovery rate.
+
+    References
+    ----------
+    Wang and Ramdas (2022), False discovery rate control with e-values, Journal of the Royal Statistical Society B 84.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> select_by_e_values(np.array([8.0, 0.0, 7.0, 1.0]), 0.3)
+    array([ True, False,  True, False])
+    """
+    descending = np.sort(e_values)[::-1]
+    ranks = np.arange(1, len(e_values) + 1)
+    enough = np.flatnonzero(descending * fdr * ranks >= len(e_values) * (1 - _ROUNDING))
+    return e_values >= descending[enough[-1]] if len(enough) else np.zeros(len(e_values), dtype=bool)
+
 
 _REASON = "its place is that of a column in the table of columns and knockoffs"
 _PLAN_ADVICE = "Fewer columns (a RankSelector before it, or kinds) take less time."
@@ -314,7 +399,7 @@ class KnockoffSelector(Selector):
         importance.check(table.schema)
         return importance
 
-    def _select(self, columns: NDArray[np.intp]) -> None:
+    def _select(self, columns: Indices) -> None:
         """Set the thresholds, the e-values and the support, from the statistics of the columns with knockoffs."""
         n_columns = self.schema_.n_columns
         # Ren and Barber's choice for several draws.
@@ -332,7 +417,7 @@ class KnockoffSelector(Selector):
             self.support_[columns] = statistics >= self.threshold_[0]
         self._support = self.support_
 
-    def _empty_warnings(self, columns: NDArray[np.intp]) -> list[Verdict]:
+    def _empty_warnings(self, columns: Indices) -> list[Verdict]:
         """Return a sentence on the least possible bound if no column is selected."""
         if self.support_.any():
             return []
@@ -360,8 +445,6 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True)
 class _Draws:
-    """Statistics of draws of knockoffs of one table."""
-
     table: Table
     own: AppendedColumns
     sampler: KnockoffSampler

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 METHODS = ("mvr", "equicorrelated")
 # Steps whose rank-one updates of the inverse are applied at once, as one matrix product.

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.exceptions import DataError
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Masks
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
 from tamiz.error_control.false_selection_bounds import (
@@ -31,7 +32,6 @@ from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.selection.selector import Selector
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
-from tamiz.subsets.candidates import Masks
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import Schema
@@ -201,7 +201,6 @@ class StabilitySelector(Selector):
 
     @property
     def _ranks(self) -> bool:
-        """Whether columns are selected by their scores."""
         return self.selector is None or isinstance(self.selector, str | Relevance)
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from tamiz.arrays import Codes, Floats
 from tamiz.exceptions import DataError
 from tamiz.graphs.edges import Edges, NeighborRule
 from tamiz.graphs.graph import EdgeGraph, Graph
@@ -20,7 +21,6 @@ from tamiz.neighbors.row_encoders import RowEncoder, count_rows, row_numbers
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice
-from tamiz.statistics.base import Codes, Floats
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import code_vector
@@ -44,7 +44,6 @@ class ClassLabels:
 
     @property
     def sizes(self) -> Floats:
-        """The number of rows of each class."""
         return np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
 
 
@@ -101,7 +100,6 @@ class GraphBuilder(BaseEstimator, ABC):
         return ", ".join([joined, *distance, "unweighted edges" if unweighted else weight.describe()])
 
     def _joined_rows(self) -> str:
-        """Return in words which rows are joined."""
         return ""
 
     def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:

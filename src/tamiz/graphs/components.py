@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from tamiz.arrays import Indices
 from tamiz.kernels.sparse_graphs import label_components_depth_first
 from tamiz.runtime.user_warnings import list_names
 
@@ -51,7 +52,7 @@ class Components:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def describe(self, row_numbers: NDArray[np.intp] | None = None) -> str:
+    def describe(self, row_numbers: Indices | None = None) -> str:
         """Return a description such as "3 components of 380, 19 and 1 rows; row 17 has no edges".
 
         `row_numbers` are the numbers of the rows in the user's table; None counts from 0.

@@ -24,8 +24,6 @@ class Histogram:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NeighborCounts(Range):
-    """The numbers of neighbours of the rows."""
-
     histogram: Histogram
 
 
@@ -83,5 +81,4 @@ class GraphDescription:
     recall: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the names and numbers as JSON values."""
         return asdict(self)

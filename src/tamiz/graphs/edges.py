@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.runtime.user_warnings import warn
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, Nullable, Number
 
 SYMMETRIES = ("or", "mutual", "directed")
@@ -44,7 +44,7 @@ class Edges:
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
 
     @property
-    def upper_triangle(self) -> NDArray[np.bool_]:
+    def upper_triangle(self) -> Masks:
         """Mask of the entries above the diagonal, which contain every undirected edge once."""
         return self.rows < self.indices
 
@@ -61,7 +61,7 @@ class Edges:
         """Return the lengths as a sparse matrix, which stores those of 0 too; sums with other sparse matrices drop them."""
         return self.matrix(self.lengths)
 
-    def select(self, mask: NDArray[np.bool_]) -> Edges:
+    def select(self, mask: Masks) -> Edges:
         """Return the edges of the entries in the mask."""
         indptr = np.concatenate([[0], np.cumsum(mask)])[self.indptr]
         return Edges(indptr, self.indices[mask], self.lengths[mask])
@@ -120,7 +120,7 @@ class Attachment:
     neighbors: Neighbors
     relative_weights: Floats
     nearest_weights: Floats
-    duplicate_of: NDArray[np.intp]
+    duplicate_of: Indices
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,6 @@ class NeighborRule:
         n_neighbors: int | None = None,
         radius: float | None = None,
     ) -> NeighborRule:
-        """Return the rule of edges that an index found."""
         return cls(index, row_encoder, index.description, index.recall, n_neighbors, radius)
 
     def query_points(self, X: Any) -> Points:

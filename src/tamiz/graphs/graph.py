@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.description import ComponentSizes, GraphDescription, Histogram, NeighborCounts, Range
@@ -22,7 +23,6 @@ from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import (
     Condition,
     FloatArray,
@@ -249,10 +249,10 @@ class Graph(Serializable, ABC):
         """Return the graph with the shortest edges that join its components; the graph itself if it is connected."""
 
     @abstractmethod
-    def first_occurrences(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> Indices:
         """Return for every row the lowest row that is equal to it."""
 
-    def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
+    def laplacian(self, kind: str = "unnormalized", rows: Indices | None = None) -> Laplacian:
         """Return the Laplacian as an operator: "unnormalized" D - S, "symmetric" 1 - D^-1/2 S D^-1/2, "random_walk" 1 - D^-1 S.
 
         With `rows`, return the Laplacian of the subgraph of these rows.
@@ -307,7 +307,6 @@ class Graph(Serializable, ABC):
         )
 
     def _neighbor_counts(self) -> NDArray[np.int64]:
-        """Return the number of neighbours of every row."""
         sizes = self.components.sizes.astype(np.int64)
         if self.search_description is None and self.n_edges == int((sizes * (sizes - 1) // 2).sum()):
             # Every component is complete: no need to build the adjacency matrix, which may be dense.
@@ -413,17 +412,14 @@ class EdgeGraph(Graph):
 
     @cached_property
     def components(self) -> Components:
-        """The connected components."""
         return Components.from_adjacency(self._adjacency, directed=self.directed)
 
     def dot(self, F: ArrayLike) -> Floats:
-        """Return S F."""
         F = np.asarray(F, dtype=np.float64)
         check_n_rows("F", F, self.n_samples)
         return np.asarray(self._adjacency @ F)
 
-    def laplacian(self, kind: str = "unnormalized", rows: NDArray[np.intp] | None = None) -> Laplacian:
-        """Return the Laplacian as an operator."""
+    def laplacian(self, kind: str = "unnormalized", rows: Indices | None = None) -> Laplacian:
         self._refuse_directed("has no symmetric Laplacian")
         return super().laplacian(kind, rows)
 
@@ -438,7 +434,6 @@ class EdgeGraph(Graph):
         radius: float | None = None,
         directed: bool = False,
     ) -> EdgeGraph:
-        """Return the graph of these edges, weighted by `weight`."""
         if (
             neighbor_rule is not None
             and not edges.lengths.any()
@@ -488,7 +483,7 @@ class EdgeGraph(Graph):
             equal[alike[found]] = known
         return Attachment(near, relative, self.weight.edge_weights(nearest, None), equal)
 
-    def first_occurrences(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> Indices:
         """Return for every row the lowest row equal to it; the row itself if there is none or the rows are not known."""
         return (
             np.arange(self.n_samples)

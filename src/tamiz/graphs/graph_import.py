@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.weights import MIN_WEIGHT
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.statistics.base import Floats
 
 # Largest difference of mirror entries that counts as rounding, relative to the largest weight.
 _SYMMETRY_TOLERANCE = 1e-12
@@ -227,7 +227,7 @@ def _entry_lengths(S: sparse.csr_array, i: NDArray[Any], j: NDArray[Any], length
 
 def _mean_lengths(
     pairs: NDArray[np.int64], lengths: Floats, tolerance: float
-) -> tuple[NDArray[np.int64], NDArray[np.intp], Floats, NDArray[np.intp]]:
+) -> tuple[NDArray[np.int64], Indices, Floats, Indices]:
     """Return the distinct pairs, that of each length, their mean lengths, and the lengths that differ from these."""
     distinct, inverse, counts = np.unique(pairs, return_inverse=True, return_counts=True)
     means = np.bincount(inverse, lengths, len(distinct)) / counts
@@ -236,7 +236,6 @@ def _mean_lengths(
 
 
 def _pair_numbers(i: NDArray[Any], j: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Return one number for each unordered pair of rows."""
     return np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
 
 

@@ -135,7 +135,6 @@ class KNearest(GraphBuilder):
         return k
 
     def _join(self, neighbors: Neighbors, rule: NeighborRule, classes: ClassLabels | None) -> EdgeGraph:
-        """Return the graph of the neighbours that a search found."""
         edges = join_neighbors(neighbors, self.symmetry)
         return self.build_weighted_graph(edges, rule, classes, directed=self.symmetry == "directed")
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from tamiz.arrays import Floats
 from tamiz.graphs.components import Components
 from tamiz.kernels.sparse_graphs import laplacian_step_1, laplacian_step_4, laplacian_step_8, permute_matrix
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
-from tamiz.statistics.base import Floats
 
 LAPLACIAN_KINDS = ("unnormalized", "symmetric", "random_walk")
 
@@ -60,7 +60,6 @@ class LaplacianProduct:
         parallel.run_blocks(step, self._row_spans)
 
     def multiply(self, left_scale: Floats, X: Floats) -> Floats:
-        """Return left_scale L X for any number of columns."""
         if X.shape[1] <= MAX_PANEL_WIDTH:
             x = pad_panel(X)
             out = np.zeros(x.shape)

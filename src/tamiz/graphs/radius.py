@@ -126,7 +126,6 @@ class ConnectedRadius(GraphBuilder):
 def _build_radius_graph(
     builder: GraphBuilder, index: NeighborIndex, row_encoder: RowEncoder, radius: float, classes: ClassLabels | None
 ) -> EdgeGraph:
-    """Return the builder's graph of all rows within a radius."""
     neighbors = index.query_radius(radius)
     if not len(neighbors.indices):
         nearest = float(np.min(index.query(1).distances))

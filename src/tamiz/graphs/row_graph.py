@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -19,7 +19,7 @@ from tamiz.runtime.random import sample_including, sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.table.base import Table
 from tamiz.table.schema import MAP_REASON, Schema
-from tamiz.table.views import RowNumbers, select_columns, select_rows
+from tamiz.table.views import select_columns, select_rows
 
 GraphMethod = TypeVar("GraphMethod", bound=BaseEstimator)
 
@@ -59,7 +59,7 @@ class RowGraph:
     graph: Graph | None = None
     connected_graph: Graph | None = None
     graph_table: Table | None = None
-    sample: RowNumbers | None = None
+    sample: Indices | None = None
     map_columns: list[int] | None = None
 
     def with_graph(self, method: GraphMethod) -> GraphMethod:
@@ -79,10 +79,9 @@ class RowGraph:
         return self.graph_table if uses_graph and self.graph_table is not None else self.table
 
     def with_map_columns(self, table: Table) -> Table:
-        """Return some rows with the columns of the maps only."""
         return restrict_to_map_columns(table, self.map_columns)
 
-    def row_positions(self, rows: RowNumbers, table: Table) -> RowNumbers:
+    def row_positions(self, rows: Indices, table: Table) -> Indices:
         """Return the positions of some rows of the table in a table that `source_for` returned."""
         if self.sample is None or table is self.table:
             return rows
@@ -90,7 +89,6 @@ class RowGraph:
 
 
 def restrict_to_map_columns(table: Table, columns: list[int] | None) -> Table:
-    """Return a table with some columns only; None is all."""
     return table if columns is None else select_columns(table, columns, MAP_REASON)
 
 
@@ -141,7 +139,7 @@ def max_graph_rows(schema: Schema, n_shown: int, scale: float) -> int:
 def build_row_graph(
     table: Table,
     requested: GraphBuilder | Graph | None,
-    shown_rows: RowNumbers,
+    shown_rows: Indices,
     rng: np.random.Generator,
     scale: float = 1.0,
     *,
@@ -175,9 +173,7 @@ def build_row_graph(
     return RowGraph(table, builder, graph, connected, joined, sample, columns)
 
 
-def _draw_graph_rows(
-    schema: Schema, shown_rows: RowNumbers, rng: np.random.Generator, scale: float
-) -> RowNumbers | None:
+def _draw_graph_rows(schema: Schema, shown_rows: Indices, rng: np.random.Generator, scale: float) -> Indices | None:
     """Return the rows that the default graph joins, with a warning; None for all rows."""
     n, n_seen = schema.n_rows, schema.n_coordinates
     most = max_graph_rows(schema, len(shown_rows), scale)
@@ -206,7 +202,7 @@ def with_default_graph(method: GraphMethod, table: Table) -> tuple[GraphMethod, 
     return clone(method).set_params(graph=standardized_builder(rows.schema.n_rows)), rows
 
 
-def _connect_components(graph: Graph, row_numbers: NDArray[np.intp] | None) -> Graph | None:
+def _connect_components(graph: Graph, row_numbers: Indices | None) -> Graph | None:
     """Return the connected graph, None if it cannot be connected; one note describes the components and the added edges."""
     try:
         with capture_warnings() as added:

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import ClassLabels, GraphBuilder, read_points
 from tamiz.graphs.components import Components
@@ -23,7 +24,6 @@ from tamiz.graphs.weights import InverseClassSize, Weight
 from tamiz.neighbors.brute_force import BruteForce
 from tamiz.neighbors.points import Points
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Codes, Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
 
 # Peak bytes per pair: its two rows and length, in order of finding and sorted, and its weight.
@@ -54,7 +54,6 @@ class ClassGraph(Graph):
         self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
 
     def _pair_weights(self, sizes: Floats) -> Floats:
-        """Return the weight of an edge within each class."""
         return self.weight.edge_weights(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
 
     @cached_property
@@ -64,7 +63,6 @@ class ClassGraph(Graph):
 
     @cached_property
     def components(self) -> Components:
-        """The classes."""
         return Components.from_labels(self.labels)
 
     @property
@@ -89,7 +87,6 @@ class ClassGraph(Graph):
         )
 
     def dot(self, F: ArrayLike) -> Floats:
-        """Return S F."""
         F = np.asarray(F, dtype=np.float64)
         check_n_rows("F", F, self.n_samples)
         sums = np.zeros((self.n_classes, *F.shape[1:]))
@@ -123,7 +120,7 @@ class ClassGraph(Graph):
             f"The same-class graph falls into {self.components.describe()}; build a nearest-neighbour graph."
         )
 
-    def first_occurrences(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> Indices:
         """Return every row's own number: the values of the rows are not stored."""
         return np.arange(self.n_samples)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.graphs.components import traverse_components
 from tamiz.graphs.edges import undirected_edges
 from tamiz.graphs.graph import Graph
@@ -14,9 +15,6 @@ from tamiz.kernels.shortest_paths import N_LANES, copy_lanes, order_by_distance,
 from tamiz.kernels.sparse_graphs import permute_matrix
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
-
-RowIndices = NDArray[np.intp]
 
 # Sources of one parallel task, which share an order of the rows. More sources are farther from each other, and each then needs more
 # visits of the rows: with 64 a source takes half of the time that it takes with 8.
@@ -34,13 +32,13 @@ class _Buffers(NamedTuple):
     indices: NDArray[np.int32]
     lengths: Floats
     lanes: Floats
-    is_active: NDArray[np.bool_]
+    is_active: Masks
 
 
 class Output(NamedTuple):
     """Distances that are wanted: values[i, s] is that of rows[i] from source s, divided by `unit`, in float64 or float32."""
 
-    rows: RowIndices
+    rows: Indices
     values: NDArray[np.floating[Any]]
     unit: float = 1.0
 
@@ -81,11 +79,11 @@ class ShortestPaths:
         self._place[order] = np.arange(self.n)
         self._buffers = parallel.BufferPool(self._make_buffers)
 
-    def sort(self, rows: RowIndices) -> RowIndices:
+    def sort(self, rows: Indices) -> Indices:
         """Return rows in an order in which rows that are near each other in the graph are close, as `fill` needs for its speed."""
         return rows[np.argsort(self._place[rows])]
 
-    def distances(self, sources: RowIndices) -> Floats:
+    def distances(self, sources: Indices) -> Floats:
         """Return the distances of all rows from each source, of shape (n_sources, n); infinite where no path leads."""
         ordered = self.sort(sources)
         out = np.empty((self.n, len(sources)))
@@ -94,7 +92,7 @@ class ShortestPaths:
         place[np.argsort(self._place[sources])] = np.arange(len(sources))
         return np.ascontiguousarray(out[:, place].T)
 
-    def fill(self, sources: RowIndices, *outputs: Output) -> None:
+    def fill(self, sources: Indices, *outputs: Output) -> None:
         """Fill `values` of the outputs with the distances from sources, as returned by `sort`."""
         borders = np.flatnonzero(np.diff(self._labels[sources])) + 1
         spans = [
@@ -104,7 +102,7 @@ class ShortestPaths:
         ]
         parallel.run_blocks(lambda span: self._fill_span(sources, *span, outputs), spans)
 
-    def _fill_span(self, sources: RowIndices, start: int, stop: int, outputs: tuple[Output, ...]) -> None:
+    def _fill_span(self, sources: Indices, start: int, stop: int, outputs: tuple[Output, ...]) -> None:
         """Fill the columns of some sources of one component."""
         edges = self._edges.indptr, self._edges.indices, self._edges.lengths
         with self._buffers.acquire() as work:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Codes, Floats, Indices, Masks, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.kernels.sparse_graphs import (
     class_squared_deviations,
@@ -18,7 +18,6 @@ from tamiz.kernels.sparse_graphs import (
     sparse_edge_variation,
 )
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Codes, Floats, divide_or_zero
 
 # Values per block of work: sums over classes, and sums over edges.
 _CHUNK_VALUES, _EDGE_CHUNK_VALUES = 2**20, 2**19
@@ -40,7 +39,7 @@ class Variation:
 
     along_edges: Floats
     total: Floats
-    constant: NDArray[np.bool_]
+    constant: Masks
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class ClassSums:
     sizes: Floats
     means: Floats
     squares: Floats
-    constant: NDArray[np.bool_]
+    constant: Masks
 
     @classmethod
     def from_rows(cls, rows: Any, labels: Codes, weight: Floats, n_classes: int) -> ClassSums:
@@ -125,7 +124,7 @@ def check_n_rows(name: str, values: Any, n_samples: int) -> None:
         raise DataError(f"{name} has {n_rows:,} rows and the graph has {n_samples:,}; the numbers must be equal.")
 
 
-def rescale_columns(rows: Any, included: NDArray[np.bool_]) -> Any:
+def rescale_columns(rows: Any, included: Masks) -> Any:
     """Return the columns divided by powers of two that bring their ranges over the included rows into [1/2, 1).
 
     No column may be constant. Values of rows that are not included are set to 0.
@@ -141,7 +140,7 @@ def rescale_columns(rows: Any, included: NDArray[np.bool_]) -> Any:
     return sparse.csr_array(scaled)
 
 
-def total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def total_variation(rows: Any, degrees: Floats) -> tuple[Floats, Masks]:
     """Return the degree-weighted squared deviations of every column from its weighted mean, and which columns are constant."""
     if sparse.issparse(rows):
         return _sparse_total_variation(rows, degrees)
@@ -149,7 +148,7 @@ def total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool
     return sums.squares[0], sums.constant
 
 
-def _sparse_total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _sparse_total_variation(rows: Any, degrees: Floats) -> tuple[Floats, Masks]:
     # As in ClassSums, rows of degree 0 do not make a column vary.
     included = degrees > 0
     q = rows.shape[1]
@@ -170,7 +169,7 @@ def _sparse_total_variation(rows: Any, degrees: Floats) -> tuple[Floats, NDArray
     return squares + zero_weight * zero_deviation * zero_deviation, least == largest
 
 
-def _implicit_zero_weights(X: sparse.csc_array, D: Floats, column: NDArray[np.intp]) -> Floats:
+def _implicit_zero_weights(X: sparse.csc_array, D: Floats, column: Indices) -> Floats:
     """Return for every column the sum of D over the rows whose value is not stored.
 
     A plain difference of two sums would be dominated by rounding where it is small. So D is split into multiples of a unit,
@@ -183,7 +182,6 @@ def _implicit_zero_weights(X: sparse.csc_array, D: Floats, column: NDArray[np.in
 
 
 def _column_extremes(rows: Any) -> tuple[Floats, Floats]:
-    """Return the least and the largest value of every column."""
     least, largest = rows.min(axis=0), rows.max(axis=0)
     return (least.toarray().ravel(), largest.toarray().ravel()) if sparse.issparse(rows) else (least, largest)
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_real
-from tamiz.statistics.base import Floats
 
 # Smaller weights are set to 0. The smallest normal float64 is 2e-308; the margin keeps the digits of degrees, their inverses and
 # weighted squares.

@@ -72,12 +72,10 @@ class Kernel:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function."""
         return (self._dispatcher or self.compiled)(*arguments)
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The Python function."""
         return self._definition[0]
 
     @property
@@ -142,7 +140,6 @@ class MultiTypeKernel:
         self.kernels = {kernel.function.__name__: kernel for kernel in self._by_type.values()}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the kernel for the type of the arguments."""
         return self._by_type[arguments[self._type_argument].dtype](*arguments)
 
     @property

@@ -120,7 +120,6 @@ def joint_log_likelihoods(numbers, codes, slots, centre, scale, constant, table,
 
 @jit(void(CANDIDATES, int64, rw(bool_)))
 def _fill_members(candidates, c, inside):
-    """Fill the mask of candidate c."""
     parents, parent, starts, flipped = candidates
     for j in range(inside.shape[0]):
         inside[j] = parents[parent[c], j]

@@ -131,7 +131,6 @@ TILE_SIZE = 512
 
 @jit(void(ro(float64), float64, float64, rw(float64)))
 def _add_differences(column, value, inverse_range, total):
-    """Add the differences in a column without missing values."""
     for j in range(column.shape[0]):
         difference = abs(column[j] - value) * inverse_range
         total[j] += difference if difference < 1.0 else 1.0

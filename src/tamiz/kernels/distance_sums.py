@@ -28,7 +28,6 @@ def low_dim_squared_distances(rows, columns, first, out):
 
 @jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
 def squared_distance(a, i, b, j):
-    """Return the squared distance between row i of a and row j of b."""
     total = 0.0
     for c in range(a.shape[1]):
         difference = a[i, c] - b[j, c]

@@ -188,7 +188,6 @@ def _relative_error(n_terms, relative_offset, members, flips):
 
 @jit(void(_MODEL, int64, ro(float64, 2), ro(int64), ro(bool_), float64, rw(float64, 2)))
 def _fill_parent_sums(model, f, values, folds, inside, more, base):
-    """Fill the sums of the test rows of fold f over the columns of a parent."""
     mean, variance, _, _, prior = model
     for k in range(base.shape[0]):
         here = base[k, folds[f] : folds[f + 1]]

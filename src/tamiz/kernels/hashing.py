@@ -18,7 +18,6 @@ from tamiz.kernels import jit, ro, rw
 
 @jit(void(ro(uint8, 2), ro(uint64, 3), rw(uint64, 2)))
 def hash_sets(packed, byte_hashes, out):
-    """Fill out with the hash of each set; `byte_hashes` has the hash of every value of every byte of a packed set."""
     for r in range(packed.shape[0]):
         first, second = np.uint64(0), np.uint64(0)
         for k in range(packed.shape[1]):
@@ -31,7 +30,6 @@ def hash_sets(packed, byte_hashes, out):
 
 @jit(void(ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(uint64, 2), rw(uint64, 2)))
 def hash_candidates(parents, parent, starts, flipped, column_hashes, out):
-    """Fill out with the hashes of candidates: the hash of the parent and the hashes of the flipped columns."""
     for c in range(parent.shape[0]):
         first, second = parents[parent[c], 0], parents[parent[c], 1]
         for f in range(starts[c], starts[c + 1]):

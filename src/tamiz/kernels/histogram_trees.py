@@ -23,7 +23,6 @@ def explained_squares(sums, is_regression):
 
 @jit(float64(ro(float64), boolean))
 def total_weight(sums, is_regression):
-    """Return the total weight of the rows of some sums."""
     if is_regression:
         return sums[0]
     total = 0.0
@@ -39,7 +38,6 @@ _FILL = void(
 
 @jit(_FILL)
 def fill_histograms(codes, coordinates, starts, rows, first, last, target, weight, is_regression, sums):
-    """Fill sums with the histograms of the rows [first, last) over the codes of some coordinates, from the start of each."""
     for b in range(starts[coordinates.shape[0]]):
         for k in range(sums.shape[1]):
             sums[b, k] = 0.0
@@ -179,7 +177,6 @@ def sum_rows(target, weight, rows, is_regression, sums):
 
 @jit(UniTuple(int64, 2)(ro(int64), ro(int64), ro(int64), ro(int64)))
 def largest_set(n_codes, first_coordinate, sets, set_starts):
-    """Return the largest number of codes and of coordinates of a set of columns."""
     widest = 0
     most = 0
     for t in range(set_starts.shape[0] - 1):

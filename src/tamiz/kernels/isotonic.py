@@ -291,7 +291,6 @@ def sort_ties(points, ends, start, stop, rows, columns, weights):
     ]
 )
 def scatter_disparities(rows, columns, block_values, block_starts, n, start, stop, out):
-    """Fill the condensed matrix of disparities with the block values of the entries start .. stop."""
     b = _find_block(block_starts, start)
     for r in range(start, stop):
         while b + 1 < len(block_starts) and block_starts[b + 1] <= r:

@@ -99,7 +99,6 @@ def _end_within(values, start, end, x, reach):
 
 @jit(int64(ro(float64), int64, int64, float64, float64))
 def _start_within(values, start, begin, x, reach):
-    """Return where the values before `start` begin, not before `begin`, that x exceeds by at most `reach`."""
     inside, step = start, int64(1)
     while inside - step >= begin and x - values[inside - step] <= reach:
         inside -= step
@@ -395,7 +394,6 @@ def _count_inside(points, low, high, first, end, i, nearer, within, counts, stac
 
 @jit(void(ro(float64, 2), ro(types.bool_, 2), int64, int64, float64, rw(int64, 2), int64))
 def _add_to_shells(points, subspaces, i, other, nearer, ties, to):
-    """Count a point of the shell of point i in those subspaces in whose shell it is too."""
     for v in range(subspaces.shape[0]):
         distance = 0.0
         for j in range(points.shape[1]):

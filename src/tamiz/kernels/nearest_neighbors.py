@@ -102,7 +102,6 @@ RUN_LENGTH = 64
 
 @jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
 def euclidean_distance(a, i, b, j):
-    """Return the Euclidean distance between row i of a and row j of b."""
     total = 0.0
     for k in range(a.shape[1]):
         difference = a[i, k] - b[j, k]
@@ -119,7 +118,6 @@ def pair_distances(a, i, b, j, out):
 
 @jit(void(ro(float64, 2), int64, ro(float64, 2), rw(float64)))
 def row_distances(a, i, b, out):
-    """Fill out with the distances between row i of a and every row of b."""
     for j in range(b.shape[0]):
         out[j] = euclidean_distance(a, i, b, j)
 

@@ -23,7 +23,6 @@ from tamiz.kernels.primitives import is_nearer
 
 @jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
 def project_row(rows, i, directions, c):
-    """Return the projection of row i on direction c."""
     total = np.float32(0.0)
     for d in range(rows.shape[1]):
         total += rows[i, d] * directions[c, d]
@@ -50,7 +49,6 @@ def choose_direction(rows, order, start, stop, draws, c, directions):
 
 @jit(void(ro(float32, 2), ro(int32), int64, int64, ro(float32, 2), int64, rw(float32)), reassociate=True)
 def project_node(rows, order, start, stop, directions, c, projections):
-    """Fill projections[p] with the projection of row order[p] on direction c."""
     for p in range(start, stop):
         total = np.float32(0.0)
         for d in range(rows.shape[1]):

@@ -34,5 +34,4 @@ def is_nearer(d, row, other_d, other_row):
 
 
 def distance_keys(distances: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return `distance_key` of every distance."""
     return (np.ascontiguousarray(distances).view(np.int64) + _HALF) >> _IGNORED_BITS

@@ -50,7 +50,6 @@ _COLUMNS = record(ScaledColumns, ro(float64, 2), ro(int8), ro(float64))
 
 @jit(float64(float64, float64, int64, float64))
 def _difference(x, y, kind, missing_difference):
-    """Return the difference of two values of a column."""
     if kind == COMPLETE_NUMBER:
         return abs(x - y)
     if x == x and y == y:
@@ -65,7 +64,6 @@ def _difference(x, y, kind, missing_difference):
 
 @jit(void(float64, ro(float64), int64, float64, rw(float64)))
 def _add_differences(x, column, kind, missing_difference, total):
-    """Add the differences between x and every value of a column."""
     if kind == COMPLETE_NUMBER:
         for t in range(total.shape[0]):
             total[t] += abs(x - column[t])

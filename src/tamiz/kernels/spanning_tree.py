@@ -140,7 +140,6 @@ def distance_factors(values, rows, origin, scale, is_left, out):
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64)), reassociate=True)
 def project_on_line(values, rows, origin, direction, out):
-    """Fill out with the projections of rows on a line through the origin."""
     for i in range(rows.shape[0]):
         total = 0.0
         for k in range(values.shape[1]):

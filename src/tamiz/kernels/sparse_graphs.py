@@ -46,7 +46,6 @@ def class_sums_and_extremes(rows, labels, weight, shift, out):
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64, 2), rw(float64, 2)), reassociate=True)
 def class_squared_deviations(rows, labels, weight, means, out):
-    """Add to out[class] the weighted squared differences of the rows from the mean of their class."""
     for i in range(rows.shape[0]):
         k = labels[i]
         for c in range(rows.shape[1]):

@@ -48,7 +48,6 @@ _TERMS = record(
 
 @jit(void(ro(float64, 2), ro(int64), float64, rw(float64), rw(float64)))
 def add_split_rows(matrix, rows, splitter, heads, tails):
-    """Add rows of a matrix to the sums of heads and tails of its columns."""
     for k in range(rows.shape[0]):
         row = matrix[rows[k]]
         for j in range(row.shape[0]):

@@ -124,7 +124,6 @@ _INFINITE_KEY = np.iinfo(np.int64).max
 
 @jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), int64, int64, ro(int64), rw(float64)))
 def _add_squares(row_columns, values, queries, i, column, block, sums):
-    """Add the squared differences of query i from the rows of a block in one column."""
     first, stop, code_rows, n_codes, starts, codes, query_codes, squares = row_columns
     k = code_rows[column]
     if k >= 0:
@@ -141,7 +140,6 @@ def _add_squares(row_columns, values, queries, i, column, block, sums):
 
 @jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), int64, ro(int64), rw(float64)))
 def _sum_squares(row_columns, values, queries, i, columns, sums):
-    """Fill sums with the squared distance of every row from query i over some columns."""
     first, stop, code_rows, n_codes, starts, codes, query_codes, squares = row_columns
     sums[:] = 0.0
     for column in columns:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.metrics.embedding_pair import EmbeddingPair, check_three_rows, read_embedding_pair
 from tamiz.metrics.estimates import SampleEstimate, mean_estimate
 from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.distance_sums import distances_from_bounds, low_dim_squared_distances
 from tamiz.kernels.nearest_neighbors import pair_distances
 from tamiz.kernels.primitives import TIE_WIDTH, distance_keys
 from tamiz.neighbors.points import Points
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
-
-RowIndices = NDArray[np.intp]
 
 # Rows of a block and columns of a tile: the keys of data and map together nearly fit the second-level cache.
 BLOCK_ROWS, TILE_COLUMNS = 256, 512
@@ -53,7 +51,7 @@ class DistanceBlock(ABC):
         Relative error of a key.
     """
 
-    rows: RowIndices
+    rows: Indices
     relative_error: float
 
     @abstractmethod
@@ -107,7 +105,7 @@ class DistanceSpace(ABC):
 
     @abstractmethod
     @contextmanager
-    def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
+    def open_block(self, rows: Indices) -> Iterator[DistanceBlock]:
         """Open the block of some rows; its buffers return to the pool when the context ends."""
         yield NotImplemented
 
@@ -127,8 +125,7 @@ class GenericSpace(DistanceSpace):
         super().__init__(points, max(1, min(BLOCK_ROWS, _MAX_BLOCK_DISTANCES // points.n_samples)))
 
     @contextmanager
-    def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Open the block of some rows."""
+    def open_block(self, rows: Indices) -> Iterator[DistanceBlock]:
         yield GenericDistanceBlock(rows, self.points.block(self.points.take(rows), 0, len(rows)))
 
 
@@ -137,26 +134,22 @@ class GenericDistanceBlock(DistanceBlock):
 
     relative_error = 0.0
 
-    def __init__(self, rows: RowIndices, block: Floats) -> None:
+    def __init__(self, rows: Indices, block: Floats) -> None:
         self.rows, self._block = rows, block
         self._keys = distance_keys(block).astype(np.float64)
         self._zero_errors = np.zeros(block.shape[1])
 
     def keys(self, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return the keys of the distances."""
         return self._keys[:, first:last].copy(), self._zero_errors[first:last]
 
     def distances(self, keys: Floats, first: int, last: int) -> Floats:
-        """Return the distances."""
         keys[:] = self._block[:, first:last]
         return keys
 
     def row_error_bounds(self) -> Floats:
-        """Return zeros."""
         return self._zero_errors[: len(self.rows)]
 
     def exact_keys(self, points: NDArray[np.int32]) -> Floats:
-        """Return the keys of the distances."""
         return np.take_along_axis(self._keys, points.astype(np.intp), axis=1)
 
     def key_bounds(self, exact_keys: Floats) -> tuple[Floats, Floats]:
@@ -164,11 +157,9 @@ class GenericDistanceBlock(DistanceBlock):
         return exact_keys, np.full_like(exact_keys, -np.inf)
 
     def exact_pair_keys(self, rows: NDArray[np.int32], points: NDArray[np.int32]) -> Floats:
-        """Return the keys of the distances."""
         return self._keys[rows, points]
 
     def pair_distances(self, points: NDArray[np.int32]) -> Floats:
-        """Return distances."""
         return np.take_along_axis(self._block, points.astype(np.intp), axis=1)
 
 
@@ -194,7 +185,6 @@ class EuclideanSpace(DistanceSpace):
         self._buffers = parallel.BufferPool(partial(np.empty, BLOCK_ROWS * TILE_COLUMNS))
 
     def to_metric(self, distances: Floats) -> Floats:
-        """Convert Euclidean distances of the values to distances of the metric."""
         if self._scale != 1.0:
             distances /= self._scale
         return self.points.from_euclidean(distances)
@@ -203,7 +193,7 @@ class EuclideanSpace(DistanceSpace):
 class EuclideanDistanceBlock(DistanceBlock):
     """A block of numeric rows whose keys are computed tile by tile."""
 
-    def __init__(self, space: EuclideanSpace, rows: RowIndices, buffer: Floats) -> None:
+    def __init__(self, space: EuclideanSpace, rows: Indices, buffer: Floats) -> None:
         self.rows = rows
         self.relative_error = space.relative_error
         self._space = space
@@ -233,7 +223,6 @@ class EuclideanDistanceBlock(DistanceBlock):
         return out
 
     def pair_distances(self, points: NDArray[np.int32]) -> Floats:
-        """Return the metric's distances."""
         return self._space.to_metric(self.exact_keys(points))
 
 
@@ -249,8 +238,7 @@ class LowDimensionalSpace(EuclideanSpace):
         self.zero_errors = np.zeros(len(values))
 
     @contextmanager
-    def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Open the block of some rows."""
+    def open_block(self, rows: Indices) -> Iterator[DistanceBlock]:
         with self._buffers.acquire() as buffer:
             yield _LowDimensionalBlock(self, rows, buffer)
 
@@ -258,22 +246,19 @@ class LowDimensionalSpace(EuclideanSpace):
 class _LowDimensionalBlock(EuclideanDistanceBlock):
     _space: LowDimensionalSpace
 
-    def __init__(self, space: LowDimensionalSpace, rows: RowIndices, buffer: Floats) -> None:
+    def __init__(self, space: LowDimensionalSpace, rows: Indices, buffer: Floats) -> None:
         super().__init__(space, rows, buffer)
         self._coordinates = np.ascontiguousarray(space.columns[:, rows].T)
 
     def keys(self, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return squared distances."""
         tile = self._tile(last - first)
         low_dim_squared_distances(self._coordinates, self._space.columns, first, tile)
         return tile, self._space.zero_errors[first:last]
 
     def distances(self, keys: Floats, first: int, last: int) -> Floats:  # noqa: ARG002
-        """Return the square roots of the keys."""
         return self._space.to_metric(np.sqrt(keys, out=keys))
 
     def row_error_bounds(self) -> Floats:
-        """Return the error bound of squares that underflow."""
         return np.full(len(self.rows), _UNDERFLOW_BOUND)
 
 
@@ -312,8 +297,7 @@ class MatrixProductSpace(EuclideanSpace):
         self.doubled_error_bounds = 2.0 * self.error_bounds
 
     @contextmanager
-    def open_block(self, rows: RowIndices) -> Iterator[DistanceBlock]:
-        """Open the block of some rows."""
+    def open_block(self, rows: Indices) -> Iterator[DistanceBlock]:
         with self._buffers.acquire() as buffer:
             yield _MatrixProductBlock(self, rows, buffer)
 
@@ -321,14 +305,13 @@ class MatrixProductSpace(EuclideanSpace):
 class _MatrixProductBlock(EuclideanDistanceBlock):
     _space: MatrixProductSpace
 
-    def __init__(self, space: MatrixProductSpace, rows: RowIndices, buffer: Floats) -> None:
+    def __init__(self, space: MatrixProductSpace, rows: Indices, buffer: Floats) -> None:
         super().__init__(space, rows, buffer)
         self._left_factors = space.right_factors[rows]
         self._left_factors[:, :-2] *= -2.0
         self._left_factors[:, -2], self._left_factors[:, -1] = self._left_factors[:, -1].copy(), 1.0
 
     def keys(self, first: int, last: int) -> tuple[Floats, Floats]:
-        """Return lower bounds of the squared distances."""
         tile = self._tile(last - first)
         np.dot(self._left_factors, self._space.right_factors[first:last].T, out=tile)
         return tile, self._space.doubled_error_bounds[first:last]
@@ -342,5 +325,4 @@ class _MatrixProductBlock(EuclideanDistanceBlock):
         return space.to_metric(keys)
 
     def row_error_bounds(self) -> Floats:
-        """Return twice the rounding error bounds of the rows."""
         return self._space.doubled_error_bounds[self.rows]

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.kernels.primitives import distance_keys
-from tamiz.metrics.distance_blocks import DistanceSpace, RowIndices, create_space
+from tamiz.metrics.distance_blocks import DistanceSpace, create_space
 from tamiz.metrics.pair_scan import PairScanRequest, PairScanResult, scan_pairs
 from tamiz.neighbors.points import EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 
 PointIndices = NDArray[np.int32]
@@ -39,7 +39,7 @@ class NeighborRanks(NamedTuple):
     ranks: NDArray[np.int64]
 
 
-def nearest_neighbors(points: Points, rows: NDArray[np.intp], k: int) -> NeighborRanks:
+def nearest_neighbors(points: Points, rows: Indices, k: int) -> NeighborRanks:
     """Return the k nearest neighbours of the rows with these ascending numbers, a row itself excluded."""
     index = choose_exact_search(points).fit(points)
     if len(rows) == points.n_samples:
@@ -78,16 +78,14 @@ class EmbeddingPair:
 
     data: Points
     embedding: EuclideanPoints
-    rows: RowIndices
+    rows: Indices
 
     @property
     def n(self) -> int:
-        """Number of rows of the data."""
         return self.data.n_samples
 
     @cached_property
     def spaces(self) -> tuple[DistanceSpace, DistanceSpace]:
-        """The distance spaces of the data and of the map."""
         return create_space(self.data), create_space(self.embedding)
 
     def sample_rows(self, m: int | None, rng: np.random.Generator) -> EmbeddingPair:
@@ -98,11 +96,9 @@ class EmbeddingPair:
         return self if m == self.n else replace(self, rows=np.sort(rng.choice(self.n, m, replace=False)))
 
     def data_neighbors(self, k: int) -> NeighborRanks:
-        """Return the k nearest neighbours of the rows in the data."""
         return self._nearest(self.data, k)
 
     def map_neighbors(self, k: int) -> NeighborRanks:
-        """Return the k nearest neighbours of the rows on the map."""
         return self._nearest(self.embedding, k)
 
     def _nearest(self, points: Points, k: int) -> NeighborRanks:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tamiz.arrays import Floats, Indices
 from tamiz.metrics.agreement import RankAgreement, agreement_from_scan, area_rank_weights, row_areas
-from tamiz.metrics.distance_blocks import RowIndices
 from tamiz.metrics.embedding_pair import check_neighbors_below_half, read_embedding_pair
 from tamiz.metrics.estimates import QualityMeasure, SampleEstimate, mean_estimate
 from tamiz.metrics.neighborhoods import Neighborhoods, majority_vote_hits, read_labels
@@ -18,7 +18,6 @@ from tamiz.metrics.stress import DistanceFit, fit_from_scan, initial_scales
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.result_tables import html_table
-from tamiz.statistics.base import Floats
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class PointQuality:
         The row's area under R_NX, larger is better.
     """
 
-    rows: RowIndices
+    rows: Indices
     stress: Floats
     trustworthiness: Floats
     continuity: Floats
@@ -71,11 +70,9 @@ class MapQuality:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every row was compared with all rows."""
         return len(self.points.rows) == self.n_samples
 
     def __getitem__(self, name: str) -> QualityMeasure:
-        """Return the measure with this name."""
         for measure in self.measures:
             if measure.name == name:
                 return measure
@@ -273,7 +270,6 @@ def _fit_estimates(fit: DistanceFit) -> dict[str, SampleEstimate]:
 
 
 def _row_values(neighborhoods: Neighborhoods, points: PointQuality, votes: Floats | None) -> dict[str, Floats]:
-    """Return the row values of the measures that are means over rows."""
     values = {
         "trustworthiness": points.trustworthiness,
         "continuity": points.continuity,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tamiz.arrays import Codes, Floats
 from tamiz.exceptions import DataError
 from tamiz.metrics.embedding_pair import (
     EmbeddingPair,
@@ -20,7 +21,6 @@ from tamiz.metrics.embedding_pair import (
 )
 from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Codes, Floats
 from tamiz.table.in_memory import code_vector
 
 
@@ -50,11 +50,9 @@ class Neighborhoods:
         return cls(pair.n, data, mapped, found)
 
     def trustworthiness(self) -> Floats:
-        """Return the trustworthiness of each row."""
         return _rank_penalty_score(self.scan.ranks_in_data, self.n)
 
     def continuity(self) -> Floats:
-        """Return the continuity of each row."""
         return _rank_penalty_score(self.scan.ranks_in_map, self.n)
 
     def recall(self) -> Floats:
@@ -62,11 +60,9 @@ class Neighborhoods:
         return neighbor_recall(self.data.points, self.embedding.points)
 
     def map_rank_errors(self) -> Floats:
-        """Return the relative rank error of each row's neighbours on the map."""
         return _relative_rank_errors(self.embedding, self.scan.ranks_in_data, self.n)
 
     def data_rank_errors(self) -> Floats:
-        """Return the relative rank error of each row's neighbours in the data."""
         return _relative_rank_errors(self.data, self.scan.ranks_in_map, self.n)
 
 

@@ -14,6 +14,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.distance_sums import distance_sums
 from tamiz.kernels.primitives import distance_keys
 from tamiz.kernels.ranks import (
@@ -27,9 +28,8 @@ from tamiz.kernels.ranks import (
     sort_row,
     sort_undecided,
 )
-from tamiz.metrics.distance_blocks import BLOCK_ROWS, TILE_COLUMNS, DistanceBlock, DistanceSpace, RowIndices
+from tamiz.metrics.distance_blocks import BLOCK_ROWS, TILE_COLUMNS, DistanceBlock, DistanceSpace
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Floats
 
 PointIndices = NDArray[np.int32]
 
@@ -81,7 +81,6 @@ class FullRanker:
         self._row_error_bounds = block.row_error_bounds()
 
     def add_keys(self, keys: Floats, error_bounds: Floats, first: int) -> None:
-        """Store the keys of a tile."""
         last = first + keys.shape[1]
         self._buffers.keys[: len(keys), first:last] = keys
         self._buffers.error_bounds[first:last] = error_bounds
@@ -126,7 +125,7 @@ class PairScanRequest:
         Points whose distances to the rows are returned.
     """
 
-    rows: RowIndices
+    rows: Indices
     data_neighbors: PointIndices | None = None
     map_neighbors: PointIndices | None = None
     scales: Floats | None = None
@@ -207,9 +206,7 @@ class _Side:
     counter: RankCounter | None
     ranker: FullRanker | None
 
-    def add_tile(
-        self, first: int, last: int, own: tuple[RowIndices, RowIndices], with_distances: bool
-    ) -> Floats | None:
+    def add_tile(self, first: int, last: int, own: tuple[Indices, Indices], with_distances: bool) -> Floats | None:
         """Add the points `first : last` to the counters; return their distances if `with_distances`."""
         if self.counter is None and self.ranker is None and not with_distances:
             return None

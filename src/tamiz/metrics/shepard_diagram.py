@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from tamiz.metrics.distance_blocks import RowIndices
+from tamiz.arrays import Floats, Indices
 from tamiz.metrics.embedding_pair import read_embedding_pair
 from tamiz.metrics.estimates import SampleEstimate
 from tamiz.metrics.pair_scan import PairScanResult
@@ -17,7 +17,6 @@ from tamiz.metrics.stress import fit_from_scan, initial_scales
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 
 # Parts of the sampled pairs over which the standard error of the rank correlation is computed.
 _PARTS = 20
@@ -38,11 +37,11 @@ class PairSample:
     """
 
     points: NDArray[np.int32]
-    part: NDArray[np.intp]
+    part: Indices
     is_complete: bool
 
     @classmethod
-    def draw(cls, rows: RowIndices, n: int, n_pairs: int, rng: np.random.Generator) -> PairSample:
+    def draw(cls, rows: Indices, n: int, n_pairs: int, rng: np.random.Generator) -> PairSample:
         """Draw about n_pairs pairs, equally many for each row, or use all pairs of these rows where there are no more."""
         m = len(rows)
         part = rng.permutation(m) % min(_PARTS, m)
@@ -53,7 +52,7 @@ class PairSample:
             others = rng.integers(0, n - 1, size=(m, -(-n_pairs // m)), dtype=np.int32)
         return cls(others + (others >= rows[:, None]), part, every)
 
-    def distances(self, scan: PairScanResult, rows: RowIndices) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    def distances(self, scan: PairScanResult, rows: Indices) -> tuple[Floats, Floats, Indices]:
         """Return the distances of the pairs in the data and on the map, and the part of each pair; every pair once."""
         kept = self.points > rows[:, None] if self.is_complete else np.ones(self.points.shape, dtype=bool)
         return (
@@ -70,7 +69,7 @@ def spearman_correlation(d: Floats, e: Floats) -> float:
     return float(np.clip((a @ b) / size, -1.0, 1.0)) if size else 0.0
 
 
-def rank_correlation_estimate(sample: PairSample, scan: PairScanResult, rows: RowIndices) -> SampleEstimate:
+def rank_correlation_estimate(sample: PairSample, scan: PairScanResult, rows: Indices) -> SampleEstimate:
     """Return Spearman's correlation of the distances of the pairs, with its standard error.
 
     The standard error of sampled pairs is the spread of the correlation over parts of the rows: pairs of one row are not

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.metrics.distance_blocks import DistanceSpace
 from tamiz.metrics.embedding_pair import EmbeddingPair, read_embedding_pair
@@ -15,7 +16,6 @@ from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.neighbors.search_rows import evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
-from tamiz.statistics.base import Floats, divide_or_zero
 
 # Rows whose distances determine the unit, the scale and the centres of the sums.
 _PROBE_ROWS = 16

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
 from tamiz.models.design_matrix import N_FOLD_MATRICES, EncodedMatrix, MatrixEncoder, MatrixEncoding
 from tamiz.models.estimators import fit_weighted, requested_metadata, unwrap_estimator
@@ -27,13 +28,10 @@ from tamiz.models.folds import Folds
 from tamiz.models.native_table import NativeRows
 from tamiz.models.scoring import Scoring
 from tamiz.runtime.memory import free_memory
-from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.views import metadata_at, select_columns
 from tamiz.table.worker_tasks import find_worker_block
-
-ColumnIndices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,9 @@ class EncodedRows:
     """
 
     rows: NativeRows
-    coordinates: dict[int, NDArray[np.intp]]
+    coordinates: dict[int, Indices]
 
-    def select(self, columns: ColumnIndices) -> Any:
+    def select(self, columns: Indices) -> Any:
         """Return the coordinates of some of the columns, ascending, as a copy."""
         return self.rows.select(np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()])))
 
@@ -93,7 +91,7 @@ class FoldRows:
     fit_options: Mapping[str, Any]
     test_metadata: Mapping[str, Any]
 
-    def refit(self, estimator: Any, columns: ColumnIndices) -> FittedFold:
+    def refit(self, estimator: Any, columns: Indices) -> FittedFold:
         """Fit a copy of an estimator on a set of columns."""
         train = self.train.select(columns)
         fitted = fit_weighted(clone(estimator), train, self.train_target, self.train_weight, self.fit_options)
@@ -140,17 +138,14 @@ class CVTask:
 
     @cached_property
     def estimator_name(self) -> str:
-        """The name of the estimator's class."""
         return type(unwrap_estimator(self.estimator)).__name__
 
     @cached_property
     def has_classes(self) -> bool:
-        """Whether the estimator predicts classes."""
         return bool(is_classifier(self.estimator))
 
     @property
     def has_target(self) -> bool:
-        """Whether the table has a target."""
         return self.target.ndim == 1 or self.target.shape[1] > 0
 
     @property
@@ -194,7 +189,6 @@ class CVTask:
 
     @cached_property
     def encoder(self) -> MatrixEncoder:
-        """The coordinates of the columns and their encoding in every fold."""
         if not self.reads_in_passes:
             return self.matrix
         made = MatrixEncoder(self.table.schema, self.encoding, impute=self.impute)
@@ -208,7 +202,7 @@ class CVTask:
         return RowRoles.of(self.table, self.folds)
 
     @cached_property
-    def test_rows(self) -> NDArray[np.intp]:
+    def test_rows(self) -> Indices:
         """The test rows, fold after fold; those of fold f are test_rows[test_starts[f] : test_starts[f + 1]]."""
         return np.concatenate([fold.test for fold in self.folds])
 
@@ -225,14 +219,13 @@ class CVTask:
 
     @cached_property
     def fit_warnings(self) -> FitWarnings:
-        """Warnings of the refits and of the scorer."""
         return FitWarnings()
 
-    def target_at(self, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    def target_at(self, rows: Indices) -> NDArray[Any] | None:
         """Return the target of some rows, None for a table without a target."""
         return self.target[rows] if self.has_target else None
 
-    def weight_at(self, rows: NDArray[np.intp]) -> Floats | None:
+    def weight_at(self, rows: Indices) -> Floats | None:
         """Return the weights of some rows, None for a table without weights."""
         return None if self.weight is None else self.weight[rows]
 
@@ -241,8 +234,7 @@ class CVTask:
         """The parameters of the estimator's fit that are metadata of the rows, with the names of the metadata."""
         return requested_metadata(self.estimator, "fit", {name: name for name in self.table.metadata})
 
-    def metadata_at(self, rows: NDArray[np.intp]) -> dict[str, Any]:
-        """Return the metadata of some rows."""
+    def metadata_at(self, rows: Indices) -> dict[str, Any]:
         return metadata_at(self.table.metadata, rows, len(self.target))
 
 
@@ -282,14 +274,14 @@ class FoldBackend(ABC):
         return None
 
     @abstractmethod
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return the estimator as a refit on a fold's training rows and on at least one column would be."""
 
-    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:  # noqa: ARG002 - for backends that cut out rows once
+    def fold_refitter(self, columns: Indices, fold: int) -> Callable[[Indices], FittedFold]:  # noqa: ARG002 - for backends that cut out rows once
         """Return a function that refits in a fold on any subset of some columns."""
         return partial(self.fit_fold, fold=fold)
 
-    def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows | None:  # noqa: ARG002 - for backends that refit in workers
+    def fold_rows(self, columns: Indices, fold: int) -> FoldRows | None:  # noqa: ARG002 - for backends that refit in workers
         """Return the rows of a fold for refits on subsets of some columns, None where refits need more than rows."""
         return None
 
@@ -304,18 +296,18 @@ class FoldBackend(ABC):
         """Return the weighted sum of the test rows' squared errors, of shape (n_candidates, n_folds), None likewise."""
         return None
 
-    def subset_notes(self, columns: ColumnIndices) -> list[str]:  # noqa: ARG002 - most have none
+    def subset_notes(self, columns: Indices) -> list[str]:  # noqa: ARG002 - most have none
         """Return notes for a reader of the score of some columns."""
         return []
 
-    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:  # noqa: ARG002 - for backends with likelihoods
+    def joint_log_likelihood(self, columns: Indices, fold: int) -> Floats | None:  # noqa: ARG002 - for backends with likelihoods
         """Return log prior plus log likelihood of the test rows in every training class, up to rounding; None likewise.
 
         The shape is (n_test, n_train_classes), with the classes of the training rows ascending.
         """
         return None
 
-    def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
+    def test_values(self, columns: Indices, fold: int) -> Floats:
         """Return the test rows of a fold as numbers; equal rows have equal likelihoods."""
         return self.task.matrix.test_rows(self.task.folds[fold], self.task.matrix.coordinates_of(columns))
 
@@ -331,7 +323,7 @@ class FoldBackend(ABC):
 class MatrixBackend(FoldBackend):
     """A backend whose refits use the design matrix."""
 
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return the model fitted on the training rows of a fold."""
         task, part = self.task, self.task.folds[fold]
         matrix = self._matrix_of(columns)
@@ -341,7 +333,7 @@ class MatrixBackend(FoldBackend):
         model = clone(task.estimator)
         return FittedFold(fit_weighted(model, train, task.target[part.train], task.weight_at(part.train)), test)
 
-    def _matrix_of(self, columns: ColumnIndices) -> EncodedMatrix:
+    def _matrix_of(self, columns: Indices) -> EncodedMatrix:
         """Return a design matrix with some columns: that of the task, unless it does not fit in memory."""
         task = self.task
         if not task.reads_in_passes:
@@ -352,7 +344,6 @@ class MatrixBackend(FoldBackend):
 
 
 def candidate_arrays(candidates: Candidates) -> CandidateArrays:
-    """Return candidates as a parameter of kernels."""
     numbers = (candidates.parent_index, candidates.starts, candidates.flipped)
     arrays = (np.ascontiguousarray(each, dtype=np.int64) for each in numbers)
     return CandidateArrays(*map(read_only, (np.ascontiguousarray(candidates.parents), *arrays)))

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import Ridge
 
+from tamiz.arrays import Floats, Masks, divide_or_zero
 from tamiz.models.base import CVTask
 from tamiz.models.evaluator import WrapperEvaluator
 from tamiz.models.linear import RidgeBackend
 from tamiz.models.refits import choose_backend
 from tamiz.models.scoring import resolve_scoring
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, divide_or_zero
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 
 
@@ -52,21 +52,17 @@ class ClassIndicatorEvaluator(Evaluator):
 
     @property
     def name(self) -> str:
-        """The name of the merit."""
         return "R2 of ridge regression on the classes"
 
     @property
     def method(self) -> str:
-        """How a score is computed."""
         return self._evaluators[0].method
 
     @property
     def evaluation_cost(self) -> float:
-        """The approximate microseconds per column set."""
         return sum(part.evaluation_cost for part in self._evaluators)
 
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the mean over the folds for every candidate."""
         return self.fold_scores(candidates).mean(axis=1)
 
     def fold_scores(self, candidates: Candidates) -> Floats:
@@ -79,7 +75,6 @@ class ClassIndicatorEvaluator(Evaluator):
         return 1 - divide_or_zero(errors, total)
 
     def max_bytes(self) -> float:
-        """Return the bytes of memory that the regressions need."""
         return sum(part.max_bytes() for part in self._evaluators)
 
     def identity_fields(self) -> dict[str, Any]:
@@ -91,12 +86,10 @@ class ClassIndicatorEvaluator(Evaluator):
         return list(dict.fromkeys(note for part in self._evaluators for note in part.notes()))
 
     def subset_notes(self, mask: Masks) -> list[str]:
-        """Return notes for a reader of the score of a set."""
         return self._evaluators[0].subset_notes(mask)
 
 
 def _indicator_task(task: CVTask, code: int) -> CVTask:
-    """Return the regression on the indicator of a class."""
     made = replace(
         task,
         estimator=Ridge(task.estimator.alpha),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.statistics.base import Floats, divide_or_zero
+from tamiz.arrays import Floats, divide_or_zero
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,17 @@ class ColumnProducts:
 
     @classmethod
     def empty(cls, n_classes: int, width: int) -> ColumnProducts:
-        """Return the products of no rows."""
         low, high = np.full(width, np.inf), np.full(width, -np.inf)
         return cls(np.zeros(n_classes), np.zeros((n_classes, width)), np.zeros((width, width)), low, high)
 
     @property
     def max_abs(self) -> Floats:
-        """The largest absolute values."""
         return np.maximum(self.highest, -self.lowest)
 
     @classmethod
     def from_rows(
         cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool
     ) -> ColumnProducts:
-        """Return the products of one or more rows."""
         total = np.bincount(codes, weights, n_classes).astype(np.float64)
         mean = np.zeros((n_classes, rows.shape[1]))
         deviations = rows
@@ -86,7 +83,6 @@ class ProductTree:
 
 
 def build_product_tree(parts: Sequence[ColumnProducts]) -> ProductTree:
-    """Return the tree whose leaves are products in their order."""
     if len(parts) == 1:
         return ProductTree(parts[0])
     left, right = build_product_tree(parts[: len(parts) // 2]), build_product_tree(parts[len(parts) // 2 :])

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.models.folds import Folds, RowIndices
+from tamiz.arrays import Floats, Indices, Masks, is_missing
+from tamiz.models.folds import Folds
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.evaluator import Unit
 from tamiz.table.base import Table
 from tamiz.table.schema import Column
@@ -74,8 +74,8 @@ class Regression:
         For each fold the boosted trees of each target, empty where they do not help.
     """
 
-    is_fitted: NDArray[np.bool_]
-    known: NDArray[np.intp]
+    is_fitted: Masks
+    known: Indices
     lines: list[tuple[Floats, Floats]]
     predicted: Floats
     n_coefficients: float
@@ -130,7 +130,7 @@ class ConditionalSampler:
         self._tested = np.flatnonzero(self._fold_of >= 0)
         self._moments = [self._fold_moments(fold.train) for fold in folds]
 
-    def _fold_moments(self, train: RowIndices) -> _FoldMoments:
+    def _fold_moments(self, train: Indices) -> _FoldMoments:
         rows = self._values[train]
         mean = rows.sum(axis=0) / max(1, len(train))
         rows -= mean
@@ -158,9 +158,7 @@ class ConditionalSampler:
         of_number = self._regress(at[:1], ~missing, moments, unknown)
         return [of_number, self._regress(at[1:], np.ones(len(missing), dtype=bool), self._moments, unknown)]
 
-    def _regress(
-        self, at: NDArray[np.intp], is_fitted: NDArray[np.bool_], all_moments: list[_FoldMoments], unknown: Unit
-    ) -> Regression:
+    def _regress(self, at: Indices, is_fitted: Masks, all_moments: list[_FoldMoments], unknown: Unit) -> Regression:
         known, truth = np.setdiff1d(self._used, unknown), self._values[:, at]
         tried = []
         for which in range(len(_PENALTIES)):
@@ -185,9 +183,7 @@ class ConditionalSampler:
     def _error(self, found: Regression, truth: Floats) -> float:
         return float(((truth - found.predicted)[self._tested] ** 2)[found.is_fitted[self._tested]].sum())
 
-    def _ridge(
-        self, moments: _FoldMoments, which: int, at: NDArray[np.intp], unknown: Unit
-    ) -> tuple[Floats, Floats, float]:
+    def _ridge(self, moments: _FoldMoments, which: int, at: Indices, unknown: Unit) -> tuple[Floats, Floats, float]:
         """Return intercepts and coefficients of features on all but those of unknown columns, and their effective number.
 
         With the inverse P of the penalised covariances, the coefficients of the unknown features U on the others O are
@@ -243,7 +239,7 @@ class ConditionalSampler:
         n_coefficients = start.n_coefficients + len(weights[0]) - 1
         return replace(start, terms=terms, weights=tuple(weights), predicted=predicted, n_coefficients=n_coefficients)
 
-    def _bend(self, values: Floats, features: NDArray[np.intp]) -> Floats:
+    def _bend(self, values: Floats, features: Indices) -> Floats:
         """Return for each feature its values above each bend, of shape (n_rows, n_features n_bends)."""
         above = np.maximum(values[:, features, None] - self._bends[features], 0.0)
         return above.reshape(len(values), -1)
@@ -289,15 +285,15 @@ class ConditionalSampler:
             for k in range(residuals.shape[1])
         ]
 
-    def _tree_features(self, found: Regression) -> NDArray[np.intp]:
+    def _tree_features(self, found: Regression) -> Indices:
         return np.concatenate([self._features[j] for j in found.known.tolist()])
 
     def draw(
         self, unit: Unit, of_unit: Sequence[list[Regression]], fold: int, n_repeats: int, rng: np.random.Generator
-    ) -> dict[int, NDArray[np.intp]]:
+    ) -> dict[int, Indices]:
         """Return for each column of a unit the positions among the training rows of its draws, of shape (n_repeats, n_test)."""
         test, train = self._folds[fold].test, self._folds[fold].train
-        drawn: dict[int, NDArray[np.intp]] = {}
+        drawn: dict[int, Indices] = {}
         for column, regressions in zip(unit.tolist(), of_unit, strict=True):
             if not drawn:
                 predicted = [np.tile(one.predicted[test], (n_repeats, 1)) for one in regressions]
@@ -316,12 +312,12 @@ class ConditionalSampler:
             predicted += _predict_trees(regression.trees[fold], values[:, self._tree_features(regression)])
         return predicted
 
-    def _donors(self, fold: int) -> NDArray[np.intp]:
+    def _donors(self, fold: int) -> Indices:
         return self._tested[self._fold_of[self._tested] != fold]
 
     def _draw_level(
         self, column: int, regressions: list[Regression], predicted: list[Floats], fold: int, rng: np.random.Generator
-    ) -> NDArray[np.intp]:
+    ) -> Indices:
         """Return a position among the training rows for each row of predictions."""
         values, own, donors = self._columns[column], self._columns[column][self._folds[fold].train], self._donors(fold)
         # Of folds forward in time later rows may have levels that the training rows lack.
@@ -334,7 +330,7 @@ class ConditionalSampler:
 
     def _draw_number(
         self, column: int, regressions: list[Regression], predicted: list[Floats], fold: int, rng: np.random.Generator
-    ) -> NDArray[np.intp]:
+    ) -> Indices:
         """Return likewise the row of a number: first whether it is missing, then the number."""
         values, own, donors = self._columns[column], self._columns[column][self._folds[fold].train], self._donors(fold)
         missing, present = np.isnan(own), donors[~np.isnan(values[donors])]
@@ -387,7 +383,7 @@ def _predict_trees(trees: list[Any], rows: Floats) -> Floats:
     return np.column_stack([one.predict(rows) for one in trees])
 
 
-def _draw_nearest(known: Floats, wanted: Floats, rng: np.random.Generator) -> NDArray[np.intp]:
+def _draw_nearest(known: Floats, wanted: Floats, rng: np.random.Generator) -> Indices:
     """Return for each wanted prediction one of the rows with the nearest known ones, about the square root of their number."""
     n = len(known)
     k = min(n, max(5, round(np.sqrt(n))))
@@ -405,8 +401,7 @@ def _draw_nearest(known: Floats, wanted: Floats, rng: np.random.Generator) -> ND
     return found
 
 
-def _nearest_positions(ascending: Floats, wanted: Floats) -> NDArray[np.intp]:
-    """Return the positions of the nearest of ascending values."""
+def _nearest_positions(ascending: Floats, wanted: Floats) -> Indices:
     right = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     left = np.maximum(right - 1, 0)
     return np.where(wanted - ascending[left] <= ascending[right] - wanted, left, right)

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.models.folds import Fold, RowIndices
+from tamiz.models.folds import Fold
 from tamiz.models.native_table import column_to_floats, is_number_like
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block, Floats, divide_or_zero
+from tamiz.statistics.base import Block
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
@@ -60,8 +60,8 @@ class MatrixEncoder:
 
     def __init__(self, schema: Schema, encoding: MatrixEncoding, *, impute: bool = True) -> None:
         self.schema, self.encoding, self.impute = schema, encoding, impute and encoding == "standard"
-        self.coordinates: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
-        self.fitted: list[tuple[Encoding, NDArray[np.bool_]]] = []
+        self.coordinates: list[Indices] = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
+        self.fitted: list[tuple[Encoding, Masks]] = []
         self._coded = {j for j in schema.categorical if not is_number_like(schema.columns[j])}
         if not self.has_indicators:
             for j in sorted(self._coded) if encoding == "none" else ():
@@ -78,16 +78,13 @@ class MatrixEncoder:
 
     @property
     def has_indicators(self) -> bool:
-        """Whether each level of a category has a coordinate."""
         return self.encoding in ("indicators", "standard")
 
     @property
     def n_coordinates(self) -> int:
-        """The number of coordinates of all columns."""
         return sum(map(len, self.coordinates))
 
-    def for_columns(self, columns: NDArray[np.intp]) -> MatrixEncoder:
-        """Return the encoder of a table in which all other columns are excluded."""
+    def for_columns(self, columns: Indices) -> MatrixEncoder:
         wanted = set(columns.tolist())
         schema = replace(
             self.schema,
@@ -116,7 +113,7 @@ class MatrixEncoder:
             )
         return values
 
-    def encode(self, values: Floats, fold: int, coordinates: RowIndices | None = None) -> Floats:
+    def encode(self, values: Floats, fold: int, coordinates: Indices | None = None) -> Floats:
         """Return rows in the encoding of a fold; they are changed in place where it standardises."""
         if self.encoding != "standard":
             return values
@@ -130,9 +127,7 @@ class MatrixEncoder:
         values[:, absent[at]] = 0.0
         return values
 
-    def fit_fold(
-        self, total: Floats, mean: Floats, squares: Floats, total_weight: float
-    ) -> tuple[Encoding, NDArray[np.bool_]]:
+    def fit_fold(self, total: Floats, mean: Floats, squares: Floats, total_weight: float) -> tuple[Encoding, Masks]:
         """Return the standard encoding of a fold, and which coordinates are absent in it.
 
         They follow from the weight, mean and sum of squares of every coordinate in its training rows.
@@ -144,7 +139,6 @@ class MatrixEncoder:
         return Encoding.from_moments(self.schema, mean, std[:n_numeric], total_weight), absent
 
     def notes(self) -> list[Verdict]:
-        """Return a note on the imputation of missing values."""
         schema = self.schema
         of_numbers, of_levels = (
             sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
@@ -156,7 +150,6 @@ class MatrixEncoder:
         return [ImputationNote(f"{values} {how} in the training rows of a fold.", CROSS_VALIDATED_MODELS)] if n else []
 
     def to_coordinates(self, candidates: Candidates) -> Candidates:
-        """Return sets of columns as sets of coordinates."""
         widths = np.array([len(own) for own in self.coordinates], dtype=np.intp)
         if self.n_coordinates == len(widths) and (widths == 1).all():
             return candidates
@@ -170,7 +163,7 @@ class MatrixEncoder:
             parents, candidates.parent_index, starts, np.concatenate(flipped) if flipped else candidates.flipped
         )
 
-    def coordinates_of(self, columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    def coordinates_of(self, columns: Indices) -> Indices:
         """Return the coordinates of some columns, ascending."""
         return np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()]))
 
@@ -215,24 +208,23 @@ class EncodedMatrix(MatrixEncoder):
             values[block.rows.start : block.rows.stop] = self.values(block)
         return values
 
-    def train_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
+    def train_rows(self, fold: Fold, coordinates: Indices | None = None) -> Floats:
         """Return the training rows of a fold, of shape (n_train, n_coordinates), or some of their coordinates, as a copy."""
         return self._encode_rows(fold, fold.train, coordinates)
 
-    def test_rows(self, fold: Fold, coordinates: RowIndices | None = None) -> Floats:
-        """Return the test rows of a fold, likewise."""
+    def test_rows(self, fold: Fold, coordinates: Indices | None = None) -> Floats:
         return self._encode_rows(fold, fold.test, coordinates)
 
     def transposed_values(self) -> Floats | None:
         """Return the whole table as a matrix with a row for every coordinate, None where the encoding differs between folds."""
         return None if self.encoding == "standard" else np.ascontiguousarray(self._values.T)
 
-    def _encode_rows(self, fold: Fold, rows: RowIndices, coordinates: RowIndices | None) -> Floats:
+    def _encode_rows(self, fold: Fold, rows: Indices, coordinates: Indices | None) -> Floats:
         encoded = self._values[rows] if coordinates is None else self._values[np.ix_(rows, coordinates)]
         # Without a standard encoding, rows of any fold are the same numbers.
         return self.encode(encoded, self._fold_numbers.get(id(fold), 0), coordinates)
 
-    def _fold_moments(self, rows: RowIndices, weights: Floats) -> tuple[Floats, Floats, Floats, float]:
+    def _fold_moments(self, rows: Indices, weights: Floats) -> tuple[Floats, Floats, Floats, float]:
         """Return the weight, mean and sum of squares of every coordinate in some rows, and the weight of the rows."""
         weight = weights[rows]
         total, mean, squares = np.zeros((3, self.n_coordinates))

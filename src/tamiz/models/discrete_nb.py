@@ -12,18 +12,16 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import read_only
 from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, LinearModel, coded_confusion, linear_confusion
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, MatrixBackend, candidate_arrays, column_cost
+from tamiz.models.base import CVTask, FittedFold, MatrixBackend, candidate_arrays, column_cost
 from tamiz.models.estimators import fit_weighted
-from tamiz.models.folds import RowIndices
 from tamiz.models.score_functions import count_predictions
-from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
 # scikit-learn replaces a smaller alpha by this value, unless force_alpha is True.
@@ -75,10 +73,10 @@ class DiscreteNBBackend(MatrixBackend):
         return None
 
     @abstractmethod
-    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+    def _store_model(self, fold: int, class_codes: Indices, model: Any) -> None:
         """Store the parameters of a model for the classes `class_codes`."""
 
-    def _check_values(self, values: Floats, rows: RowIndices) -> None:
+    def _check_values(self, values: Floats, rows: Indices) -> None:
         """Raise an error for the first value that the estimator does not accept."""
         wrong = values < 0
         if self.requires_codes:
@@ -103,11 +101,9 @@ class DiscreteNBBackend(MatrixBackend):
         return self.task.table.schema.names[next(j for j, mine in enumerate(own) if coordinate in mine)]
 
     def max_bytes(self) -> float:
-        """Return the bytes of the test rows."""
         return float(self._test_values.nbytes)
 
     def evaluation_cost(self) -> float:
-        """Return the microseconds or so of adding a column."""
         return column_cost(self.task)
 
 
@@ -146,7 +142,7 @@ class CategoricalNBBackend(DiscreteNBBackend):
             return "min_categories differs from column to column"
         return super().unsupported_reason(task)
 
-    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+    def _store_model(self, fold: int, class_codes: Indices, model: Any) -> None:
         n_classes, done = len(self.task.classes), sum(len(table) for table in self._tables)
         for j, log_shares in enumerate(model.feature_log_prob_):
             table = np.zeros((n_classes, log_shares.shape[1]))
@@ -155,7 +151,7 @@ class CategoricalNBBackend(DiscreteNBBackend):
             self._tables.append(table.ravel())
             done += table.size
 
-    def _check_values(self, values: Floats, rows: NDArray[np.intp]) -> None:
+    def _check_values(self, values: Floats, rows: Indices) -> None:
         super()._check_values(values, rows)
         if values.max() > _LARGEST_CODE:
             i, j = np.argwhere(values > _LARGEST_CODE)[0].tolist()
@@ -164,7 +160,7 @@ class CategoricalNBBackend(DiscreteNBBackend):
                 f"largest is {_LARGEST_CODE}."
             )
 
-    def _check_codes_known(self, fold: int, coordinates: NDArray[np.intp]) -> None:
+    def _check_codes_known(self, fold: int, coordinates: Indices) -> None:
         """Raise an error for a test code above the largest training code, as scikit-learn does."""
         unseen = coordinates[self._has_unseen_code[fold, coordinates]]
         if len(unseen):
@@ -191,7 +187,7 @@ class CategoricalNBBackend(DiscreteNBBackend):
         tables = (self._table, self._table_starts, self._table_widths)
         return CodedModel(*map(read_only, (*[no_numbers] * 3, *tables, self._log_prior, self._has_class)))
 
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return the model fitted on the training rows of a fold."""
         self._check_codes_known(fold, self.task.matrix.coordinates_of(columns))
         return super().fit_fold(columns, fold)
@@ -205,13 +201,12 @@ class CategoricalNBBackend(DiscreteNBBackend):
                 self._check_codes_known(fold, used)
         rows, sets = self.task.labelled_test_rows, candidate_arrays(part)
 
-        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+        def count(first: int, stop: int, counts: Floats, doubtful: Masks) -> None:
             coded_confusion(self._coded_values, self._model, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
     def max_bytes(self) -> float:
-        """Return the bytes of the test rows and of the tables."""
         return float(self._test_values.nbytes + self._table.nbytes)
 
 
@@ -234,7 +229,7 @@ class LinearNBBackend(DiscreteNBBackend):
         """Return the weights of the test rows by true and predicted class."""
         rows, sets = self.task.labelled_test_rows, candidate_arrays(self.task.matrix.to_coordinates(candidates))
 
-        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+        def count(first: int, stop: int, counts: Floats, doubtful: Masks) -> None:
             linear_confusion(self._test_values, self._model, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
@@ -253,7 +248,7 @@ class MultinomialNBBackend(LinearNBBackend):
         "sums of counts and their logarithms are kept for every row, fold and class, and a column is added to them"
     )
 
-    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+    def _store_model(self, fold: int, class_codes: Indices, model: Any) -> None:
         mass = model.feature_count_ + model.alpha
         # The log of 1 for classes without training rows, which are never predicted.
         self._mass[fold] = 1.0
@@ -278,7 +273,7 @@ class BernoulliNBBackend(LinearNBBackend):
         if (threshold := task.estimator.binarize) is not None:
             self._test_values = (self._test_values > threshold).astype(np.float64)
 
-    def _store_model(self, fold: int, class_codes: NDArray[np.intp], model: Any) -> None:
+    def _store_model(self, fold: int, class_codes: Indices, model: Any) -> None:
         present = model.feature_log_prob_
         with np.errstate(divide="ignore", invalid="ignore"):
             absent = np.log(1 - np.exp(present))

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.fixes import parse_version
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels import CandidateArrays, read_only
 from tamiz.kernels.linear_models import DiscriminantFolds, discriminant_confusion
 from tamiz.models.base import CVTask, candidate_arrays
 from tamiz.models.design_matrix import MatrixEncoder
 from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
 from tamiz.models.score_functions import count_in_passes, count_predictions
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block
 from tamiz.subsets.candidates import Candidates
 
 # Work per thread: products that are summed, and (set, fold) pairs that are solved. Each takes about half a millisecond.
@@ -72,7 +73,7 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
             candidates, self._fill_counts, (n_classes, n_classes), min(pairs, _PAIRS_PER_THREAD)
         )
 
-        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+        def count(first: int, stop: int, counts: Floats, doubtful: Masks) -> None:
             counts[first:stop], doubtful[first:stop] = found[first:stop], unsure[first:stop]
 
         return count_predictions(self, candidates, count)
@@ -96,7 +97,7 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
         sets: CandidateArrays,
         span: tuple[int, int],
         counts: Floats,
-        doubtful: NDArray[np.bool_],
+        doubtful: Masks,
     ) -> None:
         discriminant_confusion(arrays, float(self.task.estimator.tol), sets, *span, counts, doubtful)
 
@@ -138,7 +139,7 @@ class LinearDiscriminantBackend(ProductBackend[DiscriminantFolds]):
         return FoldRange(first, stop, DiscriminantFolds(*map(read_only, arrays)))
 
 
-def _sort_by_class(codes: NDArray[np.int64], n_classes: int, start: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _sort_by_class(codes: NDArray[np.int64], n_classes: int, start: int) -> tuple[Indices, NDArray[np.int64]]:
     """Return the order of rows by class, and where each class then begins, from `start` on."""
     order = np.argsort(codes, kind="stable")
     return order, start + np.searchsorted(codes[order], np.arange(n_classes + 1))
@@ -169,10 +170,10 @@ class _RowPredictor:
     def __call__(
         self,
         block: Block,
-        test_rows: list[NDArray[np.intp]],
+        test_rows: list[Indices],
         codes: NDArray[np.int64],
         counts: Floats,
-        doubtful: NDArray[np.bool_],
+        doubtful: Masks,
     ) -> None:
         values, weights = self.encoder.values(block), block.weight_or_ones
         tested, bounds, done = [], np.empty((len(test_rows), counts.shape[-1] + 1), dtype=np.int64), 0

@@ -26,10 +26,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.models.native_table import is_number_like
 from tamiz.runtime.user_warnings import list_names
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Column, Schema
 
@@ -332,7 +332,6 @@ def is_plain_sklearn(estimator: Any) -> bool:
 
 
 def nested_estimators(estimator: Any) -> list[Any]:
-    """Return an estimator and all estimators among its parameters."""
     parameters = estimator.get_params(deep=True).values()
     return [estimator, *(part for part in parameters if isinstance(part, BaseEstimator))]
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend
+from tamiz.arrays import Floats, Indices, Masks, is_missing
+from tamiz.models.base import CVTask, FittedFold, FoldBackend
 from tamiz.models.estimators import model_importances
 from tamiz.models.fit_errors import DegenerateSetError, error_context
 from tamiz.models.fit_warnings import FitWarnings
@@ -28,8 +29,7 @@ from tamiz.models.task import overlap_warnings
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, is_missing
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator, ImportanceGetter, MeritProperties, Unit
 
 # Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
@@ -71,17 +71,14 @@ class WrapperEvaluator(Evaluator):
 
     @property
     def name(self) -> str:
-        """The name of the merit."""
         return f"{self.task.scoring.name.replace('_', ' ')} of {self.task.label}"
 
     @property
     def method(self) -> str:
-        """How a score is computed."""
         return self._method
 
     @property
     def evaluation_cost(self) -> float:
-        """The approximate microseconds per column set."""
         cost, sum_scorer = (
             self.backend.evaluation_cost(),
             confusion_scorer(self.task) or squared_error_scorer(self.task),
@@ -91,7 +88,6 @@ class WrapperEvaluator(Evaluator):
         return cost
 
     def evaluate(self, candidates: Candidates) -> Floats:
-        """Return the mean over the folds for every candidate."""
         return self.fold_scores(candidates).mean(axis=1)
 
     def importances(
@@ -137,7 +133,6 @@ class WrapperEvaluator(Evaluator):
         return np.array(scores), np.array(losses)
 
     def max_bytes(self) -> float:
-        """Return the bytes of memory that the backend needs."""
         return self.backend.max_bytes()
 
     def identity_fields(self) -> dict[str, Any]:
@@ -206,7 +201,7 @@ class WrapperEvaluator(Evaluator):
         scorer, sets = self._scorer, [np.flatnonzero(mask) for mask in masks]
         config, refit = get_config(), self.backend.fold_refitter(np.flatnonzero(masks.any(axis=0)), fold)
 
-        def of_set(columns: ColumnIndices) -> float | DegenerateSetError:
+        def of_set(columns: Indices) -> float | DegenerateSetError:
             try:
                 return (
                     scorer.score_set(columns, fold, refit, config)
@@ -282,7 +277,7 @@ class FoldImportances(MeritProperties):
         self._units_checked = False
 
     @cached_property
-    def _refit(self) -> Callable[[ColumnIndices], FittedFold]:
+    def _refit(self) -> Callable[[Indices], FittedFold]:
         return self._backend.fold_refitter(self._backend.task.table.schema.used, self._fold)
 
     def importances(
@@ -310,12 +305,11 @@ class FoldImportances(MeritProperties):
         return np.ldexp(np.round(mantissa, _IMPORTANCE_DIGITS), exponent)
 
     def score(self, mask: Masks) -> float:
-        """Return the score of the model of a set."""
         if mask.tobytes() not in self.scores:
             self._fit(mask, np.flatnonzero(mask))
         return self.scores[mask.tobytes()]
 
-    def _fit(self, mask: Masks, columns: ColumnIndices) -> FittedFold:
+    def _fit(self, mask: Masks, columns: Indices) -> FittedFold:
         """Return the model of a set, and score it; the last one is kept."""
         key = mask.tobytes()
         if self._found is not None and self._found[0] == key:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 
+from tamiz.arrays import Indices, is_missing
 from tamiz.exceptions import DataError
-from tamiz.models.base import ColumnIndices, CVTask
+from tamiz.models.base import CVTask
 from tamiz.models.estimators import missing_phrase, nested_estimators, non_numeric_kind
 from tamiz.models.native_table import is_number_like
 from tamiz.runtime.user_warnings import list_names
-from tamiz.statistics.base import is_missing
 from tamiz.table.schema import Column
 
 _SCORE_ADVICE = "Every set must have a score in every fold: change the estimator, the score or the folds"
@@ -26,7 +26,7 @@ class DegenerateSetError(DataError):
 
 
 @contextmanager
-def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -> Iterator[None]:
+def error_context(task: CVTask, columns: Indices, fold: int, label: str) -> Iterator[None]:
     """Add the fold, the columns, the model or score, and advice to an error."""
     try:
         yield
@@ -35,7 +35,7 @@ def error_context(task: CVTask, columns: ColumnIndices, fold: int, label: str) -
         raise kind(failure_message(task, columns, fold, label, error)) from error
 
 
-def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str, error: Exception) -> str:
+def failure_message(task: CVTask, columns: Indices, fold: int, label: str, error: Exception) -> str:
     """Return the message for a refit or a score that raised an error."""
     schema = task.table.schema
     names = [schema.names[j] for j in columns.tolist()]
@@ -52,7 +52,7 @@ def failure_message(task: CVTask, columns: ColumnIndices, fold: int, label: str,
     return f"{where} {advice}"
 
 
-def _degenerate_advice(task: CVTask, columns: ColumnIndices, fold: int, error: Exception) -> str:
+def _degenerate_advice(task: CVTask, columns: Indices, fold: int, error: Exception) -> str:
     """Return advice if the error is due to constant or dependent columns, and no explicit ValueError; else ""."""
     is_singular = isinstance(error, np.linalg.LinAlgError)
     if isinstance(error, ValueError) and not is_singular:
@@ -102,7 +102,6 @@ def _advice(task: CVTask, columns: Sequence[Column]) -> str:
 
 
 def _named_columns(estimator: Any) -> list[str]:
-    """Return the columns that steps select by name."""
     found: list[str] = []
     for part in nested_estimators(estimator):
         if isinstance(part, ColumnTransformer):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Indices, Masks
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
@@ -39,7 +40,7 @@ class TiedRows:
         A sentence on the duplicates; empty if there are hardly any.
     """
 
-    fold_leaders: NDArray[np.intp]
+    fold_leaders: Indices
     notes: tuple[str, ...] = ()
 
 
@@ -111,7 +112,7 @@ _MAX_RARE_SHARE = 0.05
 _MAX_NAMED = 5
 
 
-def find_rare_classes(counts: NDArray[Any], n_splits: int) -> NDArray[np.bool_]:
+def find_rare_classes(counts: NDArray[Any], n_splits: int) -> Masks:
     """Return the classes that are left out of the folds.
 
     Classes with fewer than t rows are left out, where t is the largest number up to min(n_splits, 5) such that these classes
@@ -147,7 +148,7 @@ def find_rare_classes(counts: NDArray[Any], n_splits: int) -> NDArray[np.bool_]:
     return left_out
 
 
-def describe_rare_classes(counts: NDArray[Any], rare: NDArray[np.bool_], levels: Sequence[str]) -> tuple[Verdict, ...]:
+def describe_rare_classes(counts: NDArray[Any], rare: Masks, levels: Sequence[str]) -> tuple[Verdict, ...]:
     """Return a sentence on the classes that are left out of the folds, empty if there are none."""
     found = np.flatnonzero(rare)
     if not len(found):

@@ -15,11 +15,11 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context, get_config
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend, FoldRows
+from tamiz.arrays import Floats, Indices, Masks, is_missing
+from tamiz.models.base import CVTask, FittedFold, FoldBackend, FoldRows
 from tamiz.models.fit_errors import error_context
 from tamiz.models.folds import Folds
 from tamiz.models.named_models import Model
@@ -37,7 +37,6 @@ from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.views import select_columns
@@ -68,7 +67,7 @@ def score_folds(
     folds: Folds,
     scoring: Scoring | Sequence[Scoring],
     *,
-    sets: NDArray[np.bool_] | None = None,
+    sets: Masks | None = None,
     seed: int = 0,
 ) -> SetScores:
     """Fit a model on the training rows of every fold for each of a few column sets, and score it on the test rows.
@@ -141,10 +140,10 @@ class _RefitJob(NamedTuple):
         The configuration of scikit-learn in the calling thread.
     """
 
-    columns: ColumnIndices
+    columns: Indices
     fold: int
     rows: FoldRows | None
-    refit: Callable[[ColumnIndices], FittedFold]
+    refit: Callable[[Indices], FittedFold]
     sklearn_config: dict[str, Any]
 
 
@@ -166,7 +165,7 @@ class FoldScorer:
         self.backend = backend
         self.scorings = tuple(one.with_requests(task.table.metadata) for one in scorings or (task.scoring,))
 
-    def scores(self, candidates: Candidates, needed: NDArray[np.bool_] | None = None) -> Floats:
+    def scores(self, candidates: Candidates, needed: Masks | None = None) -> Floats:
         """Return the scores, of shape (n_scorings, n_candidates, n_folds); those not needed are NaN or undefined.
 
         Parameters
@@ -190,7 +189,7 @@ class FoldScorer:
         return scores
 
     @cached_property
-    def _absent(self) -> NDArray[np.bool_] | None:
+    def _absent(self) -> Masks | None:
         """The columns without a value in the training rows of each fold, None if there are none.
 
         No model is fitted on them, except for an estimator that gets the rows in the user's type.
@@ -206,7 +205,7 @@ class FoldScorer:
             absent[:, j] = [missing[fold.train].all() for fold in task.folds]
         return absent if absent.any() else None
 
-    def _column_scores(self, candidates: Candidates, needed: NDArray[np.bool_]) -> Floats:
+    def _column_scores(self, candidates: Candidates, needed: Masks) -> Floats:
         """Return the scores of sets that are not empty: from sums or likelihoods where possible, else from refits."""
         with self.task.fit_warnings.capture():
             found = self._sum_scores(candidates)
@@ -236,15 +235,12 @@ class FoldScorer:
 
     @cached_property
     def _tasks(self) -> list[CVTask]:
-        """The task with every scoring."""
         return [
             self.task if scoring is self.task.scoring else replace(self.task, scoring=scoring)
             for scoring in self.scorings
         ]
 
-    def _likelihood_scores(
-        self, scoring: int, candidates: Candidates, score: LikelihoodScore, needed: NDArray[np.bool_]
-    ) -> Floats:
+    def _likelihood_scores(self, scoring: int, candidates: Candidates, score: LikelihoodScore, needed: Masks) -> Floats:
         """Return scores from joint log-likelihoods, and from refits where rounding could change them."""
         config = get_config()
 
@@ -261,7 +257,7 @@ class FoldScorer:
         sets = [np.flatnonzero(mask) for mask in candidates.masks()]
         return np.array(list(parallel.map_blocks(of_set, range(len(sets)))))
 
-    def _refit_scores(self, candidates: Candidates, needed: NDArray[np.bool_], scorings: Sequence[int]) -> Floats:
+    def _refit_scores(self, candidates: Candidates, needed: Masks, scorings: Sequence[int]) -> Floats:
         sets = [np.flatnonzero(mask) for mask in candidates.masks()]
         n_left = int(np.count_nonzero(needed))
         jobs = self._refit_jobs(sets, needed)
@@ -286,7 +282,7 @@ class FoldScorer:
         scores[:, numbers, folds] = np.reshape(found, (-1, len(scorings))).T
         return scores
 
-    def _refit_jobs(self, sets: Sequence[ColumnIndices], needed: NDArray[np.bool_]) -> Iterator[_RefitJob]:
+    def _refit_jobs(self, sets: Sequence[Indices], needed: Masks) -> Iterator[_RefitJob]:
         """Yield refits fold after fold; the rows of a fold are cut out once for all sets."""
         # scikit-learn's configuration is local to this thread.
         config = get_config()
@@ -316,12 +312,11 @@ class FoldScorer:
         ]
 
     def score_set(
-        self, columns: ColumnIndices, fold: int, refit: Callable[[ColumnIndices], FittedFold], config: dict[str, Any]
+        self, columns: Indices, fold: int, refit: Callable[[Indices], FittedFold], config: dict[str, Any]
     ) -> float:
-        """Return the score of a refit by the first scoring."""
         return self._score_refit(_RefitJob(columns, fold, None, refit, config), [0])[0]
 
-    def score_fitted(self, fitted: FittedFold, columns: ColumnIndices, fold: int) -> float:
+    def score_fitted(self, fitted: FittedFold, columns: Indices, fold: int) -> float:
         """Return the score of a fitted model by the first scoring."""
         return self._test_scores(fitted, columns, fold, [0])[0]
 
@@ -331,9 +326,7 @@ class FoldScorer:
                 fitted = job.refit(job.columns)
             return self._test_scores(fitted, job.columns, job.fold, scorings)
 
-    def _test_scores(
-        self, fitted: FittedFold, columns: ColumnIndices, fold: int, scorings: Sequence[int]
-    ) -> list[float]:
+    def _test_scores(self, fitted: FittedFold, columns: Indices, fold: int, scorings: Sequence[int]) -> list[float]:
         rows = self.task.folds[fold].test
         known = self.task.target_at(rows), self.task.weight_at(rows), self.task.metadata_at(rows)
         values = score_fitted([self.scorings[k] for k in scorings], fitted.estimator, fitted.test_rows, *known)

@@ -12,10 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.models.column_products import ColumnProducts
 from tamiz.models.design_matrix import MatrixEncoder
 from tamiz.models.folds import Folds
-from tamiz.statistics.base import Block, Floats, Statistic
+from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
 from tamiz.table.base import Table
@@ -24,8 +25,6 @@ from tamiz.table.views import weights_or_ones
 from tamiz.table.worker_tasks import store_rows
 
 _TRAIN, _TEST = 1, 2
-
-RowNumbers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ class RowRoles:
 
     @classmethod
     def of(cls, table: Table, folds: Folds) -> RowRoles:
-        """Return the roles of the rows of a table."""
         roles = np.zeros((len(folds), table.schema.n_rows), dtype=np.int8)
         for own, fold in zip(roles, folds, strict=True):
             own[fold.train] |= _TRAIN
@@ -56,7 +54,6 @@ class RowRoles:
         return cls(tuple(store_rows(table.workers, own) for own in roles), (), tuple(roles))
 
     def with_values(self, table: Table, values: Iterable[NDArray[Any]]) -> RowRoles:
-        """Return the roles with further values of every row."""
         arrays = tuple(values)
         stored = tuple(store_rows(table.workers, one) for one in arrays)
         return RowRoles(self.roles, stored, (*self.arrays, *arrays))
@@ -64,17 +61,14 @@ class RowRoles:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "arrays": ()}
 
-    def rows(self, block: Block, fold: int, role: int) -> RowNumbers:
-        """Return the positions in a block of the training or test rows of a fold."""
+    def rows(self, block: Block, fold: int, role: int) -> Indices:
         own = np.asarray(self.roles[fold][block.rows.start : block.rows.stop])
         return np.flatnonzero(own & role)
 
-    def test_rows(self, block: Block) -> list[RowNumbers]:
-        """Return the positions in a block of the test rows of every fold."""
+    def test_rows(self, block: Block) -> list[Indices]:
         return [self.rows(block, fold, _TEST) for fold in range(len(self.roles))]
 
     def at(self, block: Block, value: int) -> NDArray[Any]:
-        """Return one of the further values in the rows of a block."""
         return np.asarray(self.values[value][block.rows.start : block.rows.stop])
 
 
@@ -83,7 +77,7 @@ def has_repeated_rows(folds: Folds) -> bool:
     return any((np.diff(rows) == 0).any() for fold in folds for rows in (fold.train, fold.test))
 
 
-def _take_rows(block: Block, rows: RowNumbers) -> Block:
+def _take_rows(block: Block, rows: Indices) -> Block:
     return Block(
         range(len(rows)),
         {j: values[rows] for j, values in block.values.items()},
@@ -93,7 +87,6 @@ def _take_rows(block: Block, rows: RowNumbers) -> Block:
 
 
 def _read_block(block: Block) -> Block:
-    """Return a block whose columns are in memory."""
     return replace(block, values={j: np.asarray(values) for j, values in block.values.items()}, numeric_matrix=None)
 
 
@@ -123,16 +116,13 @@ class TrainingSums(_FoldStatistic):
 
     @property
     def key(self) -> Hashable:
-        """The statistics and the roles."""
         return type(self), id(self.roles), *(one.key for one in self._statistics)
 
     def empty(self) -> Self:
-        """Return the same statistic without rows."""
         assert self.roles is not None
         return type(self)(self._statistics, self.roles)
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         assert self.roles is not None
         read = _read_block(block)
         for fold, own in enumerate(self.folds):
@@ -143,7 +133,6 @@ class TrainingSums(_FoldStatistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         for mine, theirs in zip(self.folds, other.folds, strict=True):
             for one, two in zip(mine, theirs, strict=True):
                 one.merge(two)
@@ -151,7 +140,6 @@ class TrainingSums(_FoldStatistic):
         return self
 
     def finish(self) -> None:
-        """Complete the statistics."""
         for own in self.folds:
             for statistic in own:
                 statistic.finish()
@@ -186,12 +174,10 @@ class FoldProductSums(_FoldStatistic):
         return type(self), id(self._encoder), id(self.roles), self._n_classes, self._centred
 
     def empty(self) -> Self:
-        """Return the same statistic without rows."""
         assert self.roles is not None
         return type(self)(self._encoder, self.roles, self._n_classes, centred=self._centred)
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         assert self.roles is not None
         roles = self.roles
         values = self._encoder.values(_read_block(block))
@@ -211,7 +197,6 @@ class FoldProductSums(_FoldStatistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         with np.errstate(invalid="ignore", over="ignore"):
             for mine, theirs in ((self.train, other.train), (self.test, other.test)):
                 mine[:] = [one.merge(two) for one, two in zip(mine, theirs, strict=True)]
@@ -221,7 +206,7 @@ class FoldProductSums(_FoldStatistic):
 
 # predict(block, test_rows, codes, counts, doubtful) adds to the counts of every candidate and fold the weights of a block's test
 # rows by class and predicted class, and fills in which of them rounding could change. On workers it must be a picklable object.
-Predict = Callable[[Block, list[RowNumbers], NDArray[np.int64], Floats, NDArray[np.bool_]], None]
+Predict = Callable[[Block, list[Indices], NDArray[np.int64], Floats, Masks], None]
 
 
 class PredictionCounts(_FoldStatistic):
@@ -254,7 +239,6 @@ class PredictionCounts(_FoldStatistic):
         return type(self), id(self._predict), id(self.roles)
 
     def empty(self) -> Self:
-        """Return the same statistic without rows."""
         assert self.roles is not None
         return type(self)(self.columns, self.roles, self._predict, self.counts.shape)
 
@@ -263,7 +247,6 @@ class PredictionCounts(_FoldStatistic):
         return {**state, "_predict": None} if self.n_samples else state
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         assert self.roles is not None
         doubtful = np.zeros_like(self.doubtful)
         codes = self.roles.at(block, 0).astype(np.int64)
@@ -273,7 +256,6 @@ class PredictionCounts(_FoldStatistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         self.counts += other.counts
         self.doubtful |= other.doubtful
         self.n_samples += other.n_samples
@@ -281,7 +263,6 @@ class PredictionCounts(_FoldStatistic):
 
 
 def fit_encodings(encoder: MatrixEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
-    """Fit the standard encoding of every fold in one pass over a table."""
     schema = table.schema
     (sums,) = table.reduce(
         TrainingSums((Moments(schema.numeric), LevelCounts(schema.categorical, Coding(schema.n_levels, {}))), roles)

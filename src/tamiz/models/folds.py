@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.models.fold_constraints import (
     MIN_CLASS_ROWS,
@@ -26,8 +27,6 @@ from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
 from tamiz.table.views import positive_weight_rows, select_rows, target_array
-
-RowIndices = NDArray[np.intp]
 
 _MIN_TRAIN_ROWS = 2
 _TOO_FEW_ROWS = "with more folds some would have too few rows"
@@ -44,12 +43,12 @@ class Fold:
         The training rows in the order of the splitter, if it has one: some models depend on the order of rows.
     """
 
-    train: RowIndices
-    test: RowIndices
-    split_order: RowIndices | None = None
+    train: Indices
+    test: Indices
+    split_order: Indices | None = None
 
     @property
-    def train_in_order(self) -> RowIndices:
+    def train_in_order(self) -> Indices:
         """The training rows in the order of the splitter."""
         return self.train if self.split_order is None else self.split_order
 
@@ -101,7 +100,7 @@ class Folds(Sequence[Fold]):
         return (*self.fewer_folds_warnings, *self.rare_class_warnings, *self.other_warnings)
 
     @property
-    def used_rows(self) -> RowIndices:
+    def used_rows(self) -> Indices:
         """The rows that are in some fold, ascending."""
         parts = [rows for fold in self.splits for rows in (fold.train, fold.test)]
         is_used = np.zeros(1 + max(int(rows.max(initial=-1)) for rows in parts), dtype=bool)
@@ -114,10 +113,10 @@ class Folds(Sequence[Fold]):
         """The variance of the mean of the folds' scores, in units of the variance of one of them: 1 / J + n_test / n_train."""
         return 1 / len(self) + float(np.mean([len(fold.test) / len(fold.train) for fold in self.splits]))
 
-    def among(self, rows: RowIndices) -> Folds:
+    def among(self, rows: Indices) -> Folds:
         """Return the folds of a view of some rows, ascending, as positions among them; other rows are dropped."""
 
-        def positions(own: RowIndices) -> RowIndices:
+        def positions(own: Indices) -> Indices:
             return np.searchsorted(rows, own[np.isin(own, rows)])
 
         splits = (
@@ -236,11 +235,10 @@ def _random_folds(table: Table, n_splits: int, seed: int, *, has_classes: bool) 
 
 
 def _target_or_zeros(table: Table) -> NDArray[Any]:
-    """Return the target, zeros for a table without one."""
     return np.zeros(table.schema.n_rows) if table.schema.target is None else target_array(table)
 
 
-def _untie_small_classes(leaders: RowIndices, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> RowIndices:
+def _untie_small_classes(leaders: Indices, y: NDArray[Any], n_splits: int, *, has_classes: bool) -> Indices:
     """Untie the rows of classes, or of a whole table, that would otherwise have too few different rows for the folds."""
     heads, itself = leaders == np.arange(len(y)), np.arange(len(y))
     if not has_classes:
@@ -279,7 +277,7 @@ def _group_folds(table: Table, n_splits: int, seed: int, *, has_classes: bool) -
     )
 
 
-def _drop_rare_classes(table: Table, y: NDArray[Any], n_splits: int) -> tuple[RowIndices, tuple[Verdict, ...]]:
+def _drop_rare_classes(table: Table, y: NDArray[Any], n_splits: int) -> tuple[Indices, tuple[Verdict, ...]]:
     """Return the rows of the classes that are frequent enough, and a sentence on the others."""
     target = table.schema.target
     assert target is not None
@@ -289,7 +287,7 @@ def _drop_rare_classes(table: Table, y: NDArray[Any], n_splits: int) -> tuple[Ro
 
 
 def _split_groups(
-    rows: RowIndices, groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
+    rows: Indices, groups: NDArray[Any], y: NDArray[Any], n: int, seed: int, *, has_classes: bool
 ) -> tuple[Fold, ...] | None:
     """Return folds of whole groups, None if some would have too few rows."""
     kind = StratifiedGroupKFold if has_classes else GroupKFold
@@ -326,7 +324,7 @@ def _time_folds(table: Table, n_splits: int) -> Folds:
     )
 
 
-def _block_starts(ends: RowIndices, n: int, min_rows: int) -> list[int] | None:
+def _block_starts(ends: Indices, n: int, min_rows: int) -> list[int] | None:
     """Return the numbers of the times after which the n test blocks begin; None if some block would have too few rows.
 
     Equal times stay together: a block begins at the new time that is nearest to its ideal begin.
@@ -364,7 +362,7 @@ def _row_count(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
-def _split(splitter: Any, y: NDArray[Any], rows: RowIndices, groups: NDArray[Any] | None = None) -> Iterator[Fold]:
+def _split(splitter: Any, y: NDArray[Any], rows: Indices, groups: NDArray[Any] | None = None) -> Iterator[Fold]:
     """Yield the folds of some rows of the table."""
     for train, test in splitter.split(np.empty((len(y), 1)), y, groups):
         yield Fold(rows[np.sort(train)], rows[np.sort(test)])

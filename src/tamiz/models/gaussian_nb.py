@@ -6,14 +6,13 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels import read_only
 from tamiz.kernels.gaussian_bayes import GaussianModel, fold_class_moments, gaussian_confusion
-from tamiz.models.base import ColumnIndices, CVTask, MatrixBackend, candidate_arrays, column_cost
+from tamiz.models.base import CVTask, MatrixBackend, candidate_arrays, column_cost
 from tamiz.models.score_functions import count_predictions
-from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
 # The largest |mean| / standard deviation of a column for which squared deviations are accurate to nine digits.
@@ -61,7 +60,7 @@ class GaussianNBBackend(MatrixBackend):
         variances = (self._variance, self._total_variance)
         return GaussianModel(*map(read_only, (self._mean, *variances, self._mean_ratio, self._log_prior)))
 
-    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats | None:
+    def joint_log_likelihood(self, columns: Indices, fold: int) -> Floats | None:
         """Return log prior plus log likelihood; None where only a refit has the right last bits."""
         at = self.task.matrix.coordinates_of(columns)
         known = np.flatnonzero(np.isfinite(self._log_prior[fold]))
@@ -77,11 +76,9 @@ class GaussianNBBackend(MatrixBackend):
         return (self._log_prior[fold, known, None] - 0.5 * (logs[:, None] + squares)).T
 
     def max_bytes(self) -> float:
-        """Return the bytes of the test rows."""
         return float(self._test_values.nbytes)
 
     def evaluation_cost(self) -> float:
-        """Return the approximate microseconds of adding a column."""
         return column_cost(self.task)
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
@@ -89,7 +86,7 @@ class GaussianNBBackend(MatrixBackend):
         smoothing, rows = float(self.task.estimator.var_smoothing), self.task.labelled_test_rows
         sets = candidate_arrays(self.task.matrix.to_coordinates(candidates))
 
-        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+        def count(first: int, stop: int, counts: Floats, doubtful: Masks) -> None:
             gaussian_confusion(self._test_values, self._model, smoothing, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)

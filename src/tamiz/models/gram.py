@@ -15,13 +15,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels import CandidateArrays
 from tamiz.models.base import CVTask, MatrixBackend, candidate_arrays
 from tamiz.models.column_products import ColumnProducts, build_product_tree, leave_one_out
 from tamiz.models.fold_sums import FoldProductSums
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.subsets.candidates import Candidates
 
 # Folds whose products need more memory are processed in ranges.
@@ -79,11 +79,11 @@ class ProductBackend(MatrixBackend, Generic[FoldArrays]):
     def sum_over_folds(
         self,
         candidates: Candidates,
-        fill: Callable[[FoldArrays, CandidateArrays, tuple[int, int], Floats, NDArray[np.bool_]], None],
+        fill: Callable[[FoldArrays, CandidateArrays, tuple[int, int], Floats, Masks], None],
         shape: tuple[int, ...],
         n_pairs: int,
         doubtful_shape: tuple[int, ...] = (),
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    ) -> tuple[Floats, Masks]:
         """Return sums of a shape for every candidate and fold, and which of them need a refit because of rounding.
 
         `fill` fills the sums of a range of candidates, for the folds of some arrays; a thread gets about `n_pairs` (candidate,
@@ -167,14 +167,13 @@ class FoldProducts:
         return sums
 
     def test_rows(self, fold: Fold) -> Floats:
-        """Return the test rows of a fold."""
         return self._with_target(self.task.matrix.test_rows(fold), fold.test)
 
-    def _products(self, values: Floats, rows: NDArray[np.intp]) -> ColumnProducts:
+    def _products(self, values: Floats, rows: Indices) -> ColumnProducts:
         codes, weights = self.codes[rows], self.task.weight_or_ones[rows]
         return ColumnProducts.from_rows(values, codes, weights, self.n_classes, centred=self.centred)
 
-    def _with_target(self, values: Floats, rows: NDArray[np.intp]) -> Floats:
+    def _with_target(self, values: Floats, rows: Indices) -> Floats:
         return values if self.target is None else np.column_stack([values, self.target[rows]])
 
 

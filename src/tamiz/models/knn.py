@@ -21,14 +21,14 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import read_only, subset_neighbors
 from tamiz.kernels.subset_neighbors import RowColumns, SubsetTree
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend
+from tamiz.models.base import CVTask, FittedFold, FoldBackend
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 
 Int64Array = NDArray[np.int64]
 
@@ -58,9 +58,9 @@ def build_subset_tree(masks: Masks, coordinates: Masks) -> SubsetTree:
     # Node 0 is the root with the columns common to all sets; they are not in `added`.
     depth, above, complete = [0], [0], [-1]
     ends = [0]
-    added: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+    added: list[Indices] = [np.empty(0, dtype=np.intp)]
 
-    def grow(first: int, stop: int, in_path: NDArray[np.bool_], node: int) -> None:
+    def grow(first: int, stop: int, in_path: Masks, node: int) -> None:
         shared = np.asarray(ordered[first:stop].all(axis=0)) & ~in_path
         single = stop - first == 1
         new_node = len(depth)
@@ -91,13 +91,11 @@ def build_subset_tree(masks: Masks, coordinates: Masks) -> SubsetTree:
 class _NumberedTree(NamedTuple):
     """A tree of some of the candidates, and their numbers among all."""
 
-    set_numbers: NDArray[np.intp]
+    set_numbers: Indices
     sets: SubsetTree
 
 
-def _subset_trees(
-    candidates: Candidates, coordinates: Candidates, set_numbers: NDArray[np.intp]
-) -> Iterator[_NumberedTree]:
+def _subset_trees(candidates: Candidates, coordinates: Candidates, set_numbers: Indices) -> Iterator[_NumberedTree]:
     """Yield trees of candidates: those that only add to one parent, those that also remove columns, and all others."""
     masks, in_coordinates = candidates.masks()[set_numbers], coordinates.masks()[set_numbers]
     parent = candidates.parent_index[set_numbers]
@@ -113,7 +111,7 @@ def _subset_trees(
             yield _NumberedTree(set_numbers[part], build_subset_tree(masks[part], in_coordinates[part]))
 
 
-def _flatten_lists(lists: list[NDArray[np.intp]]) -> tuple[Int64Array, Int64Array]:
+def _flatten_lists(lists: list[Indices]) -> tuple[Int64Array, Int64Array]:
     """Return the start of each list in the concatenation, and the concatenation."""
     return np.cumsum([0, *map(len, lists)], dtype=np.int64), np.concatenate(lists).astype(np.int64)
 
@@ -125,17 +123,17 @@ class NeighborBatch(NamedTuple):
     """
 
     first_row: int
-    set_numbers: NDArray[np.intp]
+    set_numbers: Indices
     nearest: Int64Array
     weights: Floats
-    has_tie: NDArray[np.bool_]
+    has_tie: Masks
 
 
 class _SearchPlan(NamedTuple):
     """Sets by search method: the coordinates and numbers of the sets of one coordinate, and trees of the others."""
 
     single_columns: Int64Array
-    single_numbers: NDArray[np.intp]
+    single_numbers: Indices
     trees: list[_NumberedTree]
 
     @classmethod
@@ -147,7 +145,7 @@ class _SearchPlan(NamedTuple):
         return cls(columns, numbers, list(_subset_trees(candidates, coordinates, np.flatnonzero(~is_single))))
 
 
-def code_columns(coordinates: Sequence[NDArray[np.intp]], values: Floats, queries: Floats) -> RowColumns:
+def code_columns(coordinates: Sequence[Indices], values: Floats, queries: Floats) -> RowColumns:
     """Return the columns of rows and queries, with codes for those of several coordinates and few different rows.
 
     Parameters
@@ -160,7 +158,7 @@ def code_columns(coordinates: Sequence[NDArray[np.intp]], values: Floats, querie
     first = np.array([own[0] if len(own) else 0 for own in coordinates], dtype=np.int64)
     widths = np.array(list(map(len, coordinates)), dtype=np.int64)
     code_rows = np.full(len(coordinates), -1, dtype=np.int64)
-    codes: list[NDArray[np.intp]] = []
+    codes: list[Indices] = []
     squares: list[Floats] = []
     for j in np.flatnonzero(widths > 1).tolist():
         own = coordinates[j]
@@ -228,7 +226,7 @@ class NeighborsBackend(FoldBackend):
         """Return the approximate microseconds per set, between sets that add to a parent and sets that share nothing."""
         return sum(len(fold.test) * (0.5 + 2e-4 * len(fold.train)) for fold in self.task.folds)
 
-    def subset_notes(self, columns: ColumnIndices) -> list[str]:
+    def subset_notes(self, columns: Indices) -> list[str]:
         """Return a note on the share of test rows whose neighbours are not unique."""
         share = self.tie_share(columns)
         if not share:
@@ -238,14 +236,14 @@ class NeighborsBackend(FoldBackend):
             f"{self.n_neighbors} neighbours; the rows with the lower numbers are used."
         ]
 
-    def tie_share(self, columns: ColumnIndices) -> float:
+    def tie_share(self, columns: Indices) -> float:
         """Return the share of test rows for which a row that is not a neighbour is as near as the last neighbour."""
         n_folds = len(self.task.folds)
         return sum(
             int(found.has_tie.sum()) for f in range(n_folds) for found in self._neighbors_of_set(columns, f)
         ) / len(self.task.test_rows)
 
-    def neighbors(self, columns: ColumnIndices, fold: int) -> tuple[Int64Array, Floats]:
+    def neighbors(self, columns: Indices, fold: int) -> tuple[Int64Array, Floats]:
         """Return the neighbours of the test rows of a fold, as positions among the training rows, and their weights."""
         parts = self._neighbors_of_set(columns, fold)
         return np.concatenate([part.nearest[:, 0] for part in parts]), np.concatenate(
@@ -278,8 +276,7 @@ class NeighborsBackend(FoldBackend):
                 sums[first:stop, fold] += own
         return sums
 
-    def _neighbors_of_set(self, columns: ColumnIndices, fold: int) -> list[NeighborBatch]:
-        """Return the neighbours of all test rows of a fold for one column set."""
+    def _neighbors_of_set(self, columns: Indices, fold: int) -> list[NeighborBatch]:
         mask = np.zeros(len(self.task.matrix.coordinates), dtype=bool)
         mask[columns] = True
         plan = _SearchPlan.of(Candidates.from_masks(mask), self.task.matrix)
@@ -314,7 +311,7 @@ class NeighborsBackend(FoldBackend):
         return self._coded[fold]
 
     def _search_single_columns(
-        self, values: Floats, queries: Floats, single_columns: Int64Array, single_numbers: ColumnIndices, first: int
+        self, values: Floats, queries: Floats, single_columns: Int64Array, single_numbers: Indices, first: int
     ) -> NeighborBatch:
         nearest, tied = self._empty_results(len(queries), len(single_columns))
         for number, j in enumerate(single_columns.tolist()):
@@ -347,7 +344,7 @@ class NeighborsBackend(FoldBackend):
             nearest.sort(axis=2)
         return weights
 
-    def _empty_results(self, n_rows: int, n_sets: int) -> tuple[Int64Array, NDArray[np.bool_]]:
+    def _empty_results(self, n_rows: int, n_sets: int) -> tuple[Int64Array, Masks]:
         return np.empty((n_rows, n_sets, self.n_neighbors), dtype=np.int64), np.empty((n_rows, n_sets), dtype=bool)
 
 
@@ -356,7 +353,7 @@ class KNeighborsClassifierBackend(NeighborsBackend):
 
     estimator_class: ClassVar[type] = KNeighborsClassifier
 
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return a classifier with the votes on the test rows, which are passed to it by number."""
         nearest, weights = self.neighbors(columns, fold)
         codes = self.task.codes[self.task.folds[fold].train][nearest]
@@ -384,11 +381,9 @@ class KNeighborsClassifierBackend(NeighborsBackend):
 
 
 class KNeighborsRegressorBackend(NeighborsBackend):
-    """The weighted mean of the nearest rows."""
-
     estimator_class: ClassVar[type] = KNeighborsRegressor
 
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return a regressor with the means on the test rows, which are passed to it by number."""
         nearest, weights = self.neighbors(columns, fold)
         labels = self.task.target[self.task.folds[fold].train][nearest]
@@ -417,12 +412,10 @@ class _VoteClassifier(ClassifierMixin, BaseEstimator):
         self._votes = votes
         self._shares = shares
 
-    def predict(self, rows: ColumnIndices) -> NDArray[Any]:
-        """Return the class with the most votes."""
+    def predict(self, rows: Indices) -> NDArray[Any]:
         return self.classes_[self._votes[rows].argmax(axis=1)]
 
-    def predict_proba(self, rows: ColumnIndices) -> Floats:
-        """Return the shares of the votes."""
+    def predict_proba(self, rows: Indices) -> Floats:
         return self._shares[rows]
 
 
@@ -432,12 +425,11 @@ class _MeanRegressor(RegressorMixin, BaseEstimator):
     def __init__(self, means: Floats) -> None:
         self._means = means
 
-    def predict(self, rows: ColumnIndices) -> Floats:
-        """Return the means."""
+    def predict(self, rows: Indices) -> Floats:
         return self._means[rows]
 
 
-def _exact_coordinates(task: CVTask) -> NDArray[np.bool_]:
+def _exact_coordinates(task: CVTask) -> Masks:
     """Return the coordinates whose squared differences add up exactly in any order: whole numbers that are not too large."""
     matrix = task.matrix
     is_exact = np.ones(matrix.n_coordinates, dtype=bool)

@@ -28,14 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression, Ridge
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels import CandidateArrays, read_only
 from tamiz.kernels.linear_models import LeastSquaresFolds, linear_squared_errors
-from tamiz.models.base import ColumnIndices, CVTask
+from tamiz.models.base import CVTask
 from tamiz.models.fit_errors import error_context
 from tamiz.models.gram import FoldProducts, FoldRange, ProductBackend, column_scale
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 
 CoordinateIndices = NDArray[np.integer]
 
@@ -68,7 +68,6 @@ class _SweptFold:
         return cls(gram.copy(), cross.copy(), form[:-1, :-1].copy(), form[-1, :-1].copy(), float(form[-1, -1]))
 
     def sweep(self, added: CoordinateIndices) -> None:
-        """Sweep coordinates out of all products."""
         own, rows = self.gram[np.ix_(added, added)], self.gram[added]
         slopes = np.linalg.solve(own, rows)
         gamma = np.linalg.solve(own, self.cross[added])
@@ -163,7 +162,7 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         super().__init__(task)
         # The backend that computes for this one, the number of this target among its targets, and its latest result.
         self._leader, self._number = self, 0
-        self._latest: tuple[Candidates, Floats, NDArray[np.bool_]] | None = None
+        self._latest: tuple[Candidates, Floats, Masks] | None = None
         self._read_targets([self])
 
     def share_products(self, others: Sequence[_LeastSquaresBackend]) -> None:
@@ -202,7 +201,6 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         return 1.0 + 2.0 * len(self.task.folds)
 
     def squared_errors(self, candidates: Candidates) -> Floats:
-        """Return the weighted sums of squared errors."""
         swept = self._swept_errors(candidates)
         if swept is None:
             squares, doubtful = self._solved_errors(candidates)
@@ -216,7 +214,7 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
             squares[doubtful] = list(parallel.map_blocks(self._refit_error, refits))
         return squares
 
-    def _solved_errors(self, candidates: Candidates) -> tuple[Floats, NDArray[np.bool_]]:
+    def _solved_errors(self, candidates: Candidates) -> tuple[Floats, Masks]:
         """Return the squared errors from factorisations, and which of them need a refit."""
         leader = self._leader
         if leader._latest is None or leader._latest[0] is not candidates:
@@ -250,7 +248,7 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         sets: CandidateArrays,
         span: tuple[int, int],
         squares: Floats,
-        doubtful: NDArray[np.bool_],
+        doubtful: Masks,
     ) -> None:
         linear_squared_errors(arrays, self.rank_tolerance(), self.rounds_by_norm(), sets, *span, squares, doubtful)
 
@@ -289,7 +287,7 @@ class _LeastSquaresBackend(ProductBackend[LeastSquaresFolds]):
         arrays = (gram, cross, scale, test_squares, max_abs, norms, form, *stored)
         return FoldRange(first, stop, LeastSquaresFolds(*map(read_only, arrays)))
 
-    def _refit_error(self, set_and_fold: tuple[ColumnIndices, int]) -> float:
+    def _refit_error(self, set_and_fold: tuple[Indices, int]) -> float:
         rows = self.task.folds[set_and_fold[1]].test
         with self.task.fit_warnings.record_fit(), error_context(self.task, *set_and_fold, self.task.label):
             fitted = self.fit_fold(*set_and_fold)
@@ -316,8 +314,6 @@ class LinearRegressionBackend(_LeastSquaresBackend):
 
 
 class RidgeBackend(_LeastSquaresBackend):
-    """Least squares with a penalty of alpha on the squared coefficients."""
-
     estimator_class: ClassVar[type] = Ridge
 
     @classmethod
@@ -331,7 +327,6 @@ class RidgeBackend(_LeastSquaresBackend):
         return None
 
     def penalty(self) -> float:
-        """Return alpha."""
         return float(self.task.estimator.alpha)
 
     def rounds_by_norm(self) -> bool:

@@ -13,16 +13,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
 from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, coded_confusion, joint_log_likelihoods
-from tamiz.models.base import ColumnIndices, CVTask, FittedFold, FoldBackend, candidate_arrays, column_cost
+from tamiz.models.base import CVTask, FittedFold, FoldBackend, candidate_arrays, column_cost
 from tamiz.models.fold_sums import TrainingSums
 from tamiz.models.mixed_nb_counts import MixedCounts, open_labelled_table, read_batch
 from tamiz.models.score_functions import count_in_passes, count_predictions
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_real
-from tamiz.statistics.base import Block, Floats, divide_or_zero
+from tamiz.statistics.base import Block
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.factory import align_to_schema
@@ -305,7 +306,6 @@ def _column_layout(block: Block, columns: list[int], schema: Schema) -> _Layout:
 
 
 def _join_layouts(parts: list[_Layout]) -> _Layout:
-    """Return the layout of consecutive blocks."""
     numbers, codes = [part[0] for part in parts], [part[1] for part in parts]
     return np.concatenate(numbers, axis=1), np.concatenate(codes, axis=1), parts[0][2]
 
@@ -359,10 +359,10 @@ class _RowPredictor:
     def __call__(
         self,
         block: Block,
-        test_rows: list[NDArray[np.intp]],
+        test_rows: list[Indices],
         codes: NDArray[np.int64],
         counts: Floats,
-        doubtful: NDArray[np.bool_],
+        doubtful: Masks,
     ) -> None:
         rows = np.concatenate(test_rows)
         starts = np.cumsum([0, *map(len, test_rows)]).astype(np.int64)
@@ -468,13 +468,13 @@ class MixedNBBackend(FoldBackend):
             model: MixedNB = clone(self.task.estimator).fit(rows)
         return model
 
-    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
+    def fold_refitter(self, columns: Indices, fold: int) -> Callable[[Indices], FittedFold]:
         """Return a function that refits in a fold on any subset of some columns."""
         part, view = self.task.folds[fold], select_columns(self.task.table, columns.tolist())
         train, test = select_rows(view, part.train), select_rows(view, part.test)
         return lambda subset: FittedFold(self._fit_model(select_columns(train, subset.tolist())), test)
 
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return the model fitted on the training rows of a fold."""
         return self.fold_refitter(columns, fold)(columns)
 
@@ -488,13 +488,12 @@ class MixedNBBackend(FoldBackend):
             return count_in_passes(self, candidates, columns, predict)
         rows, sets = self.task.labelled_test_rows, candidate_arrays(candidates)
 
-        def count(first: int, stop: int, counts: Floats, doubtful: NDArray[np.bool_]) -> None:
+        def count(first: int, stop: int, counts: Floats, doubtful: Masks) -> None:
             coded_confusion(self._coded_values, self._model, rows, sets, first, stop, counts, doubtful)
 
         return count_predictions(self, candidates, count)
 
-    def _model_of(self, columns: ColumnIndices) -> CodedModel:
-        """Return the parameters of some columns."""
+    def _model_of(self, columns: Indices) -> CodedModel:
         schema, model = self.task.table.schema, self._model
         mine = np.flatnonzero(np.isin(schema.numeric, columns))
         coded = np.flatnonzero(np.isin(schema.categorical, columns))
@@ -502,19 +501,19 @@ class MixedNBBackend(FoldBackend):
         tables = (model.table, model.table_starts[:, coded], model.n_codes[:, coded])
         return CodedModel(*(np.ascontiguousarray(each) for each in (*normals, *tables, *model[-2:])))
 
-    def _test_layout(self, columns: ColumnIndices, fold: int) -> _Layout:
+    def _test_layout(self, columns: Indices, fold: int) -> _Layout:
         """Return what `_column_layout` does of columns, ascending, for the test rows of a fold."""
         if self.task.reads_in_passes:
             own = columns.tolist()
             rows = select_rows(select_columns(self.task.table, own), self.task.folds[fold].test)
             return _join_layouts([_column_layout(block, own, self.task.table.schema) for block in rows.blocks(own)])
         here, at = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1]), self._column_positions[columns]
-        is_number: NDArray[np.bool_] = at >= 0
+        is_number: Masks = at >= 0
         slots = np.where(is_number, np.cumsum(is_number) - 1, -np.cumsum(np.logical_not(is_number)))
         numbers, codes = self._numbers[at[is_number], here], self._codes[-1 - at[~is_number], here]
         return np.ascontiguousarray(numbers), np.ascontiguousarray(codes), slots
 
-    def joint_log_likelihood(self, columns: ColumnIndices, fold: int) -> Floats:
+    def joint_log_likelihood(self, columns: Indices, fold: int) -> Floats:
         """Return log prior plus log likelihood, added in the order of `MixedNB`."""
         numbers, codes, slots = self._test_layout(columns, fold)
         model = self._model_of(columns)
@@ -524,15 +523,13 @@ class MixedNBBackend(FoldBackend):
         joint_log_likelihoods(numbers, codes, slots, *normals, *tables, self._log_prior[fold], joint)
         return joint[self._has_class[fold]].T
 
-    def test_values(self, columns: ColumnIndices, fold: int) -> Floats:
+    def test_values(self, columns: Indices, fold: int) -> Floats:
         """Return the numbers and codes of the test rows of a fold."""
         numbers, codes, _ = self._test_layout(columns, fold)
         return np.concatenate([numbers, codes]).T
 
     def evaluation_cost(self) -> float:
-        """Return the approximate microseconds of adding a column."""
         return column_cost(self.task)
 
     def max_bytes(self) -> float:
-        """Return the bytes of the test rows and of the tables."""
         return float(self._numbers.nbytes + self._codes.nbytes + self._table.nbytes)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.statistics.base import Floats
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
 from tamiz.table.base import Table
@@ -156,7 +156,7 @@ class MixedCounts:
             tables=tuple(factor * table for table in self.tables),
         )
 
-    def select_classes(self, codes: NDArray[np.intp]) -> MixedCounts:
+    def select_classes(self, codes: Indices) -> MixedCounts:
         """Return the counts of some classes, in the order of their codes."""
         return replace(
             self,

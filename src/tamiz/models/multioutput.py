@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils.multiclass import type_of_target
 
+from tamiz.arrays import Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
@@ -40,7 +41,6 @@ class MultiOutputTarget:
 
     @property
     def n_outputs(self) -> int:
-        """The number of target columns."""
         return int(self.values.shape[1])
 
     def schema_with_target(self, schema: Schema) -> Schema:
@@ -84,7 +84,7 @@ class MultiOutputTarget:
                 f"The target has {len(self.values):,} rows and the table {n_rows:,}: inconsistent numbers of samples."
             )
 
-    def target_for(self, estimator: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    def target_for(self, estimator: Any, rows: Indices) -> NDArray[Any]:
         """Return the targets of rows of the user's table as the estimator is to see them."""
         if not is_classifier(estimator):
             if self.values.dtype.kind not in "biuf":
@@ -129,7 +129,7 @@ def read_multioutput(y: Any) -> MultiOutputTarget | None:
     return MultiOutputTarget(values, kind in _CLASS_TYPES)
 
 
-def _is_unusable(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_unusable(values: NDArray[Any]) -> Masks:
     """Return which values are None, infinite or NaN."""
     if values.dtype.kind == "O":
         return np.frompyfunc(lambda one: one is None or one != one, 1, 1)(values).astype(bool)

@@ -65,7 +65,6 @@ class Model:
     limits_neighbors: bool = False
 
     def estimator_for(self, n_train: int) -> Any:
-        """Return the estimator for folds with at least n_train training rows."""
         if not self.limits_neighbors or n_train >= self.estimator.n_neighbors:
             return self.estimator
         return clone(self.estimator).set_params(n_neighbors=n_train)

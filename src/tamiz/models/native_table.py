@@ -14,10 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.models.folds import RowIndices
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.schema import Column
 
@@ -50,14 +49,13 @@ class NativeTable:
 
     @cached_property
     def n_bytes(self) -> float:
-        """The bytes of all rows in the form for the estimator."""
         schema = self._table.schema
         if self._accepts_sparse and sparse.issparse(self._first_row):
             rows = self._table.frame()
             return float(rows.data.nbytes + rows.indices.nbytes)
         return 8.0 * schema.n_rows * len(schema.used)
 
-    def take_rows(self, rows: RowIndices, columns: NDArray[np.intp]) -> NativeRows:
+    def take_rows(self, rows: Indices, columns: Indices) -> NativeRows:
         """Return rows of some columns, in the order of the columns."""
         if not self.needs_conversion:
             return NativeRows(self._table.frame(columns.tolist(), rows), columns, accepts_sparse=self._accepts_sparse)
@@ -97,7 +95,7 @@ class NativeRows:
         Whether sparse rows stay sparse.
     """
 
-    def __init__(self, rows: Any, columns: NDArray[np.intp], *, accepts_sparse: bool = False) -> None:
+    def __init__(self, rows: Any, columns: Indices, *, accepts_sparse: bool = False) -> None:
         self._rows = _wrap_rows(rows)
         self._columns = columns
         self._accepts_sparse = accepts_sparse
@@ -110,7 +108,7 @@ class NativeRows:
         self.__dict__.update(state)
         self._rows = _wrap_rows(self._rows)
 
-    def select(self, columns: NDArray[np.intp]) -> Any:
+    def select(self, columns: Indices) -> Any:
         """Return some of the columns as a copy, into which an estimator may write."""
         at = np.searchsorted(self._columns, columns)
         if isinstance(self._rows, np.ndarray):

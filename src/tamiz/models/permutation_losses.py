@@ -7,26 +7,25 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
+from tamiz.models.base import CVTask, FoldBackend
 from tamiz.models.score_functions import confusion_scorer, roc_areas, squared_error_scorer
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.subsets.evaluator import Unit
 
-Permutation = NDArray[np.intp]
+Permutation = Indices
 # Column positions in the test rows, and the permutation of their values.
-ColumnPermutation = tuple[NDArray[np.intp], Permutation]
+ColumnPermutation = tuple[Indices, Permutation]
 
 # Values that are predicted from at a time: several permutations share the overhead of one call of predict.
 _VALUES_PER_BATCH = 2**20
 
 
 def permutation_losses(
-    backend: FoldBackend, columns: ColumnIndices, units: Sequence[Unit], fold: int, n_repeats: int
+    backend: FoldBackend, columns: Indices, units: Sequence[Unit], fold: int, n_repeats: int
 ) -> tuple[float, Floats]:
     """Return a fold's score, and its loss by each permutation of each unit of columns, of shape (n_units, n_repeats).
 
@@ -74,7 +73,6 @@ class _TestScorer:
         self._score_responses = _response_score(task, fold)
 
     def permuted_scores(self, rows: Any, permutations: Sequence[ColumnPermutation]) -> Floats:
-        """Return the score after every permutation."""
         if self._score_responses is not None:
             found = self._score_responses(self._estimator, permute_columns(rows, permutations))
             if found is not None:
@@ -82,7 +80,6 @@ class _TestScorer:
         return np.array([self._score(permute_columns(rows, [one])) for one in permutations])
 
     def original_score(self, rows: Any) -> float:
-        """Return the score of the original rows."""
         if self._score_responses is not None:
             found = self._score_responses(self._estimator, rows)
             if found is not None:
@@ -164,8 +161,7 @@ def permute_columns(rows: Any, permutations: Sequence[ColumnPermutation]) -> Any
     return frame[repeated, :].with_columns(*columns).to_native()
 
 
-def _permute_sparse(rows: Any, at: NDArray[np.intp], order: Permutation) -> sparse.coo_array:
-    """Return sparse rows with permuted values of some columns."""
+def _permute_sparse(rows: Any, at: Indices, order: Permutation) -> sparse.coo_array:
     row, column = rows.row, rows.col
     # The index type of the matrix: some estimators refuse sparse rows with 64-bit indices.
     inverse = np.empty(len(order), dtype=row.dtype)
@@ -182,7 +178,6 @@ def check_permutable(task: CVTask) -> None:
 
 
 def _varies(rows: Any, position: int) -> bool:
-    """Return whether a column has more than one value."""
     if sparse.issparse(rows):
         rows, position = rows[:, [position]].toarray(), 0
     if not isinstance(rows, np.ndarray):
@@ -192,13 +187,13 @@ def _varies(rows: Any, position: int) -> bool:
     return bool((values != values[0]).any())
 
 
-def _draw_permutations(task: CVTask, columns: ColumnIndices, fold: int, n_repeats: int) -> list[Permutation]:
+def _draw_permutations(task: CVTask, columns: Indices, fold: int, n_repeats: int) -> list[Permutation]:
     """Return permutations of the test rows that depend only on the task's seed, the set and the fold."""
     rng = np.random.default_rng([task.seed, fold, *columns.tolist()])
     return [rng.permutation(len(task.folds[fold].test)) for _ in range(n_repeats)]
 
 
-def column_positions(task: CVTask, columns: ColumnIndices) -> list[NDArray[np.intp]]:
+def column_positions(task: CVTask, columns: Indices) -> list[Indices]:
     """Return the positions of each column in the rows of a refit; an encoded categorical column has several."""
     if not task.is_encoded:
         return [np.array([k]) for k in range(len(columns))]

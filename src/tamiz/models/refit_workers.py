@@ -10,7 +10,8 @@ from typing import Any
 from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 
-from tamiz.models.base import ColumnIndices, CVTask, FoldRows
+from tamiz.arrays import Indices
+from tamiz.models.base import CVTask, FoldRows
 from tamiz.models.fit_warnings import FitWarnings
 from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.runtime import parallel, workers
@@ -95,7 +96,7 @@ class RefitWorkers:
                 self._failed = True
         return not self._failed
 
-    def scores(self, rows: FoldRows, sets: Sequence[ColumnIndices]) -> list[RefitScores]:
+    def scores(self, rows: FoldRows, sets: Sequence[Indices]) -> list[RefitScores]:
         """Return the scores of refits in a worker, None for refits that this process has to do."""
         try:
             found: list[RefitScores] = workers.call(score_refits, rows, self._pickled_model, sets, get_config())
@@ -112,14 +113,12 @@ def load_model(model: bytes) -> None:
     pickle.loads(model)
 
 
-def score_refits(
-    rows: FoldRows, model: bytes, sets: Sequence[ColumnIndices], config: dict[str, Any]
-) -> list[RefitScores]:
+def score_refits(rows: FoldRows, model: bytes, sets: Sequence[Indices], config: dict[str, Any]) -> list[RefitScores]:
     """Return the scores and warnings of refits in a worker; None for a failed one, which the parent repeats to report its error."""
     estimator, scorings = pickle.loads(model)
     fit_warnings = FitWarnings()
 
-    def score(columns: ColumnIndices) -> RefitScores:
+    def score(columns: Indices) -> RefitScores:
         try:
             with fit_warnings.record_fit() as found:
                 fitted = rows.refit(estimator, columns)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
-from tamiz.models.base import ColumnIndices, CVTask, EncodedRows, FittedFold, FoldBackend, FoldRows
+from tamiz.models.base import CVTask, EncodedRows, FittedFold, FoldBackend, FoldRows
 from tamiz.models.estimators import accepts_sparse, fit_weighted, is_plain_sklearn
 from tamiz.models.native_table import NativeRows, NativeTable
 from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
@@ -125,21 +125,18 @@ class RefitBackend(FoldBackend):
         return NativeTable(self.task.table, accepts_sparse=accepts_sparse(self.task.estimator))
 
     def max_bytes(self) -> float:
-        """Return the bytes of the rows of a few folds."""
         if not self.task.is_encoded:
             return _FOLDS_AT_ONCE * self._native_table.n_bytes
         return _FOLDS_AT_ONCE * 8.0 * self.task.table.schema.n_rows * self.task.matrix.n_coordinates
 
-    def fit_fold(self, columns: ColumnIndices, fold: int) -> FittedFold:
-        """Fit a clone of the estimator."""
+    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         return self.fold_refitter(columns, fold)(columns)
 
-    def fold_refitter(self, columns: ColumnIndices, fold: int) -> Callable[[ColumnIndices], FittedFold]:
+    def fold_refitter(self, columns: Indices, fold: int) -> Callable[[Indices], FittedFold]:
         """Cut out the rows of the fold, and return a function that fits clones of the estimator on subsets of the columns."""
         return partial(self.fold_rows(columns, fold).refit, self.task.estimator)
 
-    def fold_rows(self, columns: ColumnIndices, fold: int) -> FoldRows:
-        """Return the rows of a fold for refits on subsets of some columns."""
+    def fold_rows(self, columns: Indices, fold: int) -> FoldRows:
         task = self.task
         part = task.folds[fold]
         # Encoded rows are in the order of the table.
@@ -156,7 +153,7 @@ class RefitBackend(FoldBackend):
             task.metadata_at(part.test),
         )
 
-    def _select_rows(self, rows: NDArray[np.intp], columns: ColumnIndices, fold: int) -> NativeRows | EncodedRows:
+    def _select_rows(self, rows: Indices, columns: Indices, fold: int) -> NativeRows | EncodedRows:
         """Return training or test rows of the fold, from which column sets can be selected."""
         task = self.task
         if not task.is_encoded:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.models.base import ColumnIndices, CVTask, FoldBackend
+from tamiz.models.base import CVTask, FoldBackend
 from tamiz.models.fit_errors import error_context
 from tamiz.models.fold_sums import Predict, PredictionCounts
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats, divide_or_zero
 from tamiz.subsets.candidates import Candidates
 
 # Terms that one thread sums: about half a millisecond.
@@ -33,9 +33,9 @@ _MAX_ROUNDINGS = 1024
 _MEAN_ROUNDINGS, _LOSS_TOLERANCE = 32, 1e-10
 
 # count(first, stop, counts, doubtful) fills the counts of candidates first .. stop, and whether rounding could change a prediction.
-CountFunction = Callable[[int, int, Floats, NDArray[np.bool_]], None]
+CountFunction = Callable[[int, int, Floats, Masks], None]
 # score(backend, columns, fold): None where a refit is needed.
-LikelihoodScore = Callable[[FoldBackend, ColumnIndices, int], float | None]
+LikelihoodScore = Callable[[FoldBackend, Indices, int], float | None]
 
 
 def count_predictions(backend: FoldBackend, candidates: Candidates, fill_counts: CountFunction) -> Floats:
@@ -57,7 +57,7 @@ def count_predictions(backend: FoldBackend, candidates: Candidates, fill_counts:
     return _refit_doubtful(backend, candidates, counts, doubtful)
 
 
-def count_in_passes(backend: FoldBackend, candidates: Candidates, columns: ColumnIndices, predict: Predict) -> Floats:
+def count_in_passes(backend: FoldBackend, candidates: Candidates, columns: Indices, predict: Predict) -> Floats:
     """Return the same from a pass over some columns of the table."""
     task = backend.task
     n_classes = len(task.classes)
@@ -67,9 +67,7 @@ def count_in_passes(backend: FoldBackend, candidates: Candidates, columns: Colum
     return _refit_doubtful(backend, candidates, found.counts, found.doubtful)
 
 
-def _refit_doubtful(
-    backend: FoldBackend, candidates: Candidates, counts: Floats, doubtful: NDArray[np.bool_]
-) -> Floats:
+def _refit_doubtful(backend: FoldBackend, candidates: Candidates, counts: Floats, doubtful: Masks) -> Floats:
     """Return counts with those of refits where rounding could change a prediction."""
     if doubtful.any():
         masks = candidates.masks()
@@ -78,7 +76,7 @@ def _refit_doubtful(
     return counts
 
 
-def _refit_counts(backend: FoldBackend, columns: ColumnIndices, fold: int) -> Floats:
+def _refit_counts(backend: FoldBackend, columns: Indices, fold: int) -> Floats:
     task = backend.task
     rows = task.folds[fold].test
     with task.fit_warnings.record_fit(), error_context(task, columns, fold, task.label):
@@ -115,7 +113,7 @@ def likelihood_scorer(task: CVTask) -> LikelihoodScore | None:
     return _LIKELIHOOD_SCORES.get(task.scoring.name)
 
 
-def _log_loss(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float | None:
+def _log_loss(backend: FoldBackend, columns: Indices, fold: int) -> float | None:
     task = backend.task
     part = task.folds[fold]
     codes, weight = task.codes[part.test], task.weight_or_ones[part.test]
@@ -139,7 +137,7 @@ def _log_loss(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float 
     return score if float(np.average(noise, weights=weight)) * _MEAN_ROUNDINGS <= _LOSS_TOLERANCE * abs(score) else None
 
 
-def _roc_auc(backend: FoldBackend, columns: ColumnIndices, fold: int) -> float | None:
+def _roc_auc(backend: FoldBackend, columns: Indices, fold: int) -> float | None:
     task = backend.task
     part = task.folds[fold]
     positive, weight = task.codes[part.test] == 1, task.weight_or_ones[part.test]
@@ -163,9 +161,9 @@ def _has_no_likelihood(joint: Floats) -> bool:
 def _roc_area(
     probability: Floats,
     noise: Floats,
-    positive: NDArray[np.bool_],
+    positive: Masks,
     weight: Floats,
-    values: Callable[[NDArray[np.intp]], Floats] | None,
+    values: Callable[[Indices], Floats] | None,
 ) -> float | None:
     """Return the area under the ROC curve; None if unequal rows of both classes differ by no more than rounding errors.
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, get_scorer, get_scorer_names, make_scorer
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import accepts_weights, requested_metadata, unwrap_estimator
 from tamiz.runtime.registry import suggestion
-from tamiz.statistics.base import Floats
 from tamiz.table.schema import Schema
 
 # The type of scikit-learn scorers that call only predict.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.models.base import CVTask
 from tamiz.models.estimators import (
@@ -184,7 +185,7 @@ def _read_fold_list(cv: Iterable[Any], table: Table, n_rows: int) -> list[Fold]:
     return folds
 
 
-def _read_row_numbers(rows: Any, positions: NDArray[np.intp], number: int) -> NDArray[np.intp]:
+def _read_row_numbers(rows: Any, positions: Indices, number: int) -> Indices:
     numbers = np.asarray(rows)
     if numbers.dtype == bool:
         if numbers.shape != positions.shape:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.kernels.spanning_tree import RUN_LENGTH, distance_factors, fit_balls, nearest_outside, project_on_line
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Largest number of rows of a block, and number of rows that are searched together.
 BLOCK_ROWS, CHUNK_ROWS = 512, 1024
@@ -80,8 +80,7 @@ class BallBlocks:
         lower = np.where(same, np.inf, centre_distances * (1 - ROUNDING_MARGIN) - radii * (1 + ROUNDING_MARGIN))
         return lower, np.where(single & ~same, (centre_distances + radii) * (1 + ROUNDING_MARGIN), np.inf)
 
-    def rows(self, blocks: NDArray[np.intp]) -> NDArray[np.int32]:
-        """Return the rows of some blocks."""
+    def rows(self, blocks: Indices) -> NDArray[np.int32]:
         return np.concatenate([self.order[self.starts[b] : self.starts[b + 1]] for b in blocks])
 
 
@@ -140,7 +139,7 @@ class OutsideChunk:
         bounds = balls.distance_bounds(own_blocks, self._block_components)[0]
         skipped = np.full(len(own_blocks), np.inf)
 
-        def within_limits(blocks: NDArray[np.intp]) -> NDArray[np.intp]:
+        def within_limits(blocks: Indices) -> Indices:
             """Return the blocks whose bounds are within the limits, and store the smallest bounds of the others in `skipped`."""
             limit = np.zeros(len(own_blocks))
             np.maximum.at(limit, member, self._limits[self._component])
@@ -169,7 +168,7 @@ class OutsideChunk:
         self._left = self._workspace.left[: len(self.rows)]
         distance_factors(balls.values, self.rows, self._centre, self._scale, True, self._left)
 
-    def _visit_blocks(self, blocks: NDArray[np.intp]) -> None:
+    def _visit_blocks(self, blocks: Indices) -> None:
         """Search the nearest outside rows in some blocks."""
         balls = self._balls
         candidates, farthest = balls.rows(blocks), self._max_distances[blocks].max()
@@ -182,9 +181,7 @@ class OutsideChunk:
         if len(kept) and len(candidates):
             self._compare(candidates, farthest, kept if len(kept) < len(self.rows) else None)
 
-    def _compare(
-        self, candidates: NDArray[np.int32], farthest: float, positions: NDArray[np.intp] | None = None
-    ) -> None:
+    def _compare(self, candidates: NDArray[np.int32], farthest: float, positions: Indices | None = None) -> None:
         """Search the nearest outside rows among candidates, for all rows of the chunk or those at some positions."""
         balls, n_runs = self._balls, -(-len(candidates) // RUN_LENGTH)
         right = self._workspace.right[: n_runs * RUN_LENGTH]
@@ -206,7 +203,7 @@ class OutsideChunk:
 
     def _filter_by_line(
         self, candidates: NDArray[np.int32], direction: Floats, farthest: float
-    ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    ) -> tuple[Indices, NDArray[np.int32]]:
         """Return the positions of rows, and the candidates, whose projections on a line do not rule out a near pair."""
         balls, margin = self._balls, ROUNDING_MARGIN * (self._radius + farthest)
         here, there = np.empty(len(self.rows)), np.empty(len(candidates))
@@ -221,7 +218,7 @@ class OutsideChunk:
         return np.flatnonzero(kept), candidates[near]
 
 
-def _split_blocks(values: Floats, labels: NDArray[np.int32]) -> list[NDArray[np.intp]]:
+def _split_blocks(values: Floats, labels: NDArray[np.int32]) -> list[Indices]:
     """Return the rows in blocks: blocks of one component for large components, shared blocks for small ones.
 
     Components are ordered by the position of their lowest row in a bisection of all rows.
@@ -239,7 +236,7 @@ def _split_blocks(values: Floats, labels: NDArray[np.int32]) -> list[NDArray[np.
     return blocks + _bisect_rows(values, shared) if shared.size else blocks
 
 
-def _bisect_rows(values: Floats, rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _bisect_rows(values: Floats, rows: Indices) -> list[Indices]:
     """Return rows in blocks of at most BLOCK_ROWS, halved at the median of the column of largest variance."""
     blocks, waiting = [], [rows]
     while waiting:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tamiz.arrays import Floats, Indices
 from tamiz.neighbors.points import Points
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 
@@ -53,7 +53,6 @@ class Neighbors:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that have lists of neighbours."""
         return len(self.indptr) - 1
 
     @property
@@ -66,7 +65,7 @@ class Neighbors:
         at = self.indptr[:-1, None] + np.arange(k)
         return Neighbors.from_arrays(self.indices[at], self.distances[at], self.n_points)
 
-    def fill_rows(self, rows: NDArray[np.intp], others: Neighbors) -> Neighbors:
+    def fill_rows(self, rows: Indices, others: Neighbors) -> Neighbors:
         """Return the neighbours with the empty lists of some rows replaced by the lists of `others`."""
         counts = np.diff(self.indptr)
         counts[rows] = np.diff(others.indptr)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.nearest_neighbors import (
     RUN_LENGTH,
     collect_pairs,
@@ -33,7 +34,6 @@ from tamiz.neighbors.projection_tree import ProjectionTree
 from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 
 # Largest number of distances of one block.
 _BLOCK_DISTANCES = 2**20
@@ -75,7 +75,6 @@ class DistanceBlockIndex(NeighborIndex):
         return Neighbors.from_arrays(rows, dist, n_points)
 
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`."""
         query_points = self.points if queries is None else queries
         self._check_result_size(radius, query_points)
 
@@ -247,7 +246,6 @@ class ProductIndex(EuclideanIndex):
     def _collect_pairs(
         self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats, max_distance: float
     ) -> PairArrays:
-        """Return the pairs of a tile within a distance."""
         # The limit must stay within the range of float32.
         limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
         n_candidates = count_bounds(tile, limit)

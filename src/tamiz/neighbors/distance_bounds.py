@@ -16,11 +16,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.nearest_neighbors import RUN_LENGTH, row_distances
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows, leading_directions
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Floats
 
 Floats32 = NDArray[np.float32]
 Output = TypeVar("Output")
@@ -310,7 +310,6 @@ class DistanceBounds:
         np.nextafter(right[:, -1], self.dtype.type(-np.inf), out=right[:, -1])
 
     def leading_columns(self, n_columns: int) -> Floats32:
-        """Return the n_columns columns of the product with the largest variance."""
         variance = self.right_factors[: self.n_points : 1 + self.n_points // 1024, :-2].var(axis=0)
         columns = np.sort(np.argsort(-variance, kind="stable")[:n_columns])
         return np.ascontiguousarray(self.right_factors[: self.n_points, columns], dtype=np.float32)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.nearest_neighbors import count_neighbors, fill_neighbor_lists, row_distances, sort_heaps
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
@@ -19,7 +20,6 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
 
 # Pairs as (low row or query, high row or point, distance).
@@ -108,7 +108,6 @@ def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64])
 
 
 def metric_distances(points: Points, distinct: DistinctRows, dist: Floats) -> Floats:
-    """Return distances in the unit of the metric."""
     if distinct.scale != 1.0:
         dist = dist / distinct.scale
     return points.from_euclidean(dist)
@@ -155,7 +154,6 @@ class EuclideanIndex(NeighborIndex):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Rebuild the index of the points."""
         with parallel.thread_session():
             return cls(state["points"], DistinctRows(state["points"].euclidean_values()))
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import gower_block
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import refuse_empty_rows
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
 from tamiz.table.base import Table
 from tamiz.table.factory import align_to_schema
@@ -134,7 +134,7 @@ class GowerPoints(Points):
         "scale.inverse_ranges": FloatArray("c"),
     }
 
-    def __init__(self, values: Floats, scale: GowerScale, row_numbers: NDArray[np.intp]) -> None:
+    def __init__(self, values: Floats, scale: GowerScale, row_numbers: Indices) -> None:
         refuse_empty_rows(values, row_numbers)
         self.values = values
         self.scale = scale
@@ -148,21 +148,18 @@ class GowerPoints(Points):
         return cls(scale.scale_values(table), scale, table.row_numbers)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the values and their scale."""
         return {"values": self.values, "scale": self.scale}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the points from saved state."""
         return cls(**state, row_numbers=np.arange(state["values"].shape[1]))
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances."""
         out = np.empty((stop - start, self.n_samples))
         gower_block(queries.values, start, stop, self.values, self.scale.inverse_ranges, self._has_missing, out)
         return out
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+    def row_keys(self, rows: Indices) -> list[bytes]:
         """Return the bytes of the rows, with one NaN for all missing values."""
         values = np.ascontiguousarray(self.values[:, rows].T)
         values += 0.0
@@ -179,8 +176,7 @@ class GowerPoints(Points):
                 along += direction * np.where(np.isnan(column), 0.0, column)
         return along
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some of the points."""
+    def take(self, rows: Indices) -> Self:
         taken = copy(self)
         taken.values = np.ascontiguousarray(self.values[:, rows])
         taken.n_samples = taken.values.shape[1]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.nearest_neighbors import pair_distances, rerank_candidates
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborSearch
@@ -17,7 +18,6 @@ from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, sort_lis
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.search_rows import DistinctRows
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Floats
 
 # Largest number of columns in which a k-d tree can skip most points, for rows near a surface of few dimensions.
 _MAX_COLUMNS = 15
@@ -105,13 +105,13 @@ class KDTreeIndex(EuclideanIndex):
         return dist.reshape(-1), rows.reshape(-1)
 
     def _query_tree(
-        self, values: Floats, queries: NDArray[np.intp], dist: Floats, rows: NDArray[np.int32], margin: int
-    ) -> NDArray[np.intp]:
+        self, values: Floats, queries: Indices, dist: Floats, rows: NDArray[np.int32], margin: int
+    ) -> Indices:
         """Fill the lists of some rows from the tree's candidates; return the rows that may have other neighbours."""
         distinct, size = self.distinct, dist.shape[1]
         n_candidates = min(distinct.n_points, size + margin)
 
-        def search(span: tuple[int, int]) -> NDArray[np.intp]:
+        def search(span: tuple[int, int]) -> Indices:
             part = queries[slice(*span)]
             tree_dist, candidates = self._tree.query(values[part], k=np.arange(1, n_candidates + 1))
             heaps = np.full(len(part) * size, np.inf), np.full(len(part) * size, self.points.n_samples, dtype=np.int32)

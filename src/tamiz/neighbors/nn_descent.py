@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.neighbors.base import Neighbors, NeighborSearch
 from tamiz.neighbors.brute_force import ProductIndex
 from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, unsupported_points_message
@@ -19,7 +20,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_real
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Integer, Invariants, Nullable, Number
 
 # With fewer rows, comparing all pairs is faster.

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.nearest_neighbors import hash_rows, pair_distances
 from tamiz.kernels.nn_descent import (
     GROUP_SIZE,
@@ -25,7 +26,6 @@ from tamiz.neighbors.projection_tree import ProjectionTree, build_trees
 from tamiz.neighbors.search_rows import DistinctRows, ReducedRows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 Floats32 = NDArray[np.float32]
 Indices = NDArray[np.int32]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.pair_matrix_checks import NEARLY_SYMMETRIC as _ROUNDED
 from tamiz.kernels.pair_matrix_checks import VALID
@@ -17,7 +18,6 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 
 # A tile and its mirror image stay in the second-level cache.
@@ -132,7 +132,6 @@ def worst_pair_fault(
 
 
 def worst_row_fault(matrix: NDArray[Any], tile_check: TileCheck) -> MatrixFault | None:
-    """Return the worst fault of a matrix of new rows, or None."""
     whole = (0, matrix.shape[1])
     return worst_fault(
         parallel.map_blocks(lambda rows: tile_check(matrix, rows, whole), parallel.block_ranges(len(matrix), TILE_SIZE))
@@ -198,7 +197,7 @@ class PairwisePoints(Points):
     may have changed the stored numbers, so that a row of the user's matrix no longer equals the stored row to the bit.
     """
 
-    def first_occurrences(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> Indices:
         """Return for every row the lowest row that is equal to it, directly or through other rows."""
         first = super().first_occurrences()
         for row in np.flatnonzero(first == np.arange(self.n_samples)).tolist():
@@ -208,7 +207,7 @@ class PairwisePoints(Points):
             first = first[first]
         return first
 
-    def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def match_rows(self, queries: Self) -> tuple[Indices, Indices]:
         """Return the queries that are equal to a point, and the lowest such point of each, equal to the bit or up to rounding."""
         found = np.full(queries.n_samples, self.n_samples)
         equal, points = super().match_rows(queries)
@@ -220,7 +219,7 @@ class PairwisePoints(Points):
         return equal, found[equal]
 
     @abstractmethod
-    def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+    def _match_candidates(self, queries: Self, query: int) -> Indices:
         """Return the points that a query may equal, in ascending order."""
 
     @abstractmethod

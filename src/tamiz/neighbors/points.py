@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.neighbors.row_encoders import check_n_features, refuse_not_finite, refuse_zero_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Invariants
 from tamiz.storage.records import Serializable
 
@@ -62,14 +62,14 @@ class Points(Serializable, ABC):
         return distance
 
     @abstractmethod
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+    def row_keys(self, rows: Indices) -> list[bytes]:
         """Return keys of some rows: two rows have the same key if and only if they are equal."""
 
     @abstractmethod
     def row_hashes(self) -> Floats:
         """Return a hash of every row: equal for equal rows, independent of other rows, and rarely equal for different rows."""
 
-    def first_occurrences(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> Indices:
         """Return for every row the lowest row that is equal to it."""
         # Keys are computed only for rows that share a hash.
         _, inverse, counts = np.unique(self.row_hashes(), return_inverse=True, return_counts=True)
@@ -80,7 +80,7 @@ class Points(Serializable, ABC):
             first[row] = seen.setdefault(key, row)
         return first
 
-    def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def match_rows(self, queries: Self) -> tuple[Indices, Indices]:
         """Return the queries that are equal to a point, in ascending order, and the lowest such point of each.
 
         Distance 0 does not imply equality: rows with missing values may be at distance 0 from different rows, and the squares of
@@ -102,13 +102,13 @@ class Points(Serializable, ABC):
         equal = np.flatnonzero(found < self.n_samples)
         return equal, found[equal]
 
-    def _rows_equal(self, rows: NDArray[np.intp], queries: Self, others: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def _rows_equal(self, rows: Indices, queries: Self, others: Indices) -> Masks:
         """Return for each row whether it equals the query at the same position of `others`."""
         keys = zip(self.row_keys(rows), queries.row_keys(others), strict=True)
         return np.array([key == other for key, other in keys], dtype=bool)
 
     @abstractmethod
-    def take(self, rows: NDArray[np.intp]) -> Self:
+    def take(self, rows: Indices) -> Self:
         """Return some of the points."""
 
     @abstractmethod
@@ -128,34 +128,28 @@ class EuclideanPoints(Points):
 
     @property
     def n_coordinates(self) -> int:
-        """Numbers of a row."""
         return int(self.values.shape[1])
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances."""
         return np.asarray(cdist(queries.values[start:stop], self.values))
 
     def euclidean_values(self) -> Floats:
-        """Return the rows."""
         return self.values
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+    def row_keys(self, rows: Indices) -> list[bytes]:
         """Return the bytes of the rows, with -0.0 replaced by 0.0."""
         return [(self.values[row] + 0.0).tobytes() for row in rows]
 
     def row_hashes(self) -> Floats:
-        """Return the projections of the rows on a random direction."""
         along = np.empty((self.n_samples, 1))
         direction = np.random.default_rng(0).standard_normal((1, self.values.shape[1]))
         project_rows(self.values, direction, along)
         return along[:, 0]
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some of the points."""
+    def take(self, rows: Indices) -> Self:
         return type(self)(self.values[rows])
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows."""
         return type(self)(rows)
 
 
@@ -182,13 +176,12 @@ class CosinePoints(Points):
     metric = "cosine"
     invariants: ClassVar[Invariants] = {"unit_rows": FloatArray("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
 
-    def __init__(self, values: Any, row_numbers: NDArray[np.intp] | None = None) -> None:
+    def __init__(self, values: Any, row_numbers: Indices | None = None) -> None:
         self.unit_rows = _unit_rows(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
         self.n_samples = len(self.unit_rows)
 
     @property
     def n_coordinates(self) -> int:
-        """Numbers of a row."""
         return int(self.unit_rows.shape[1])
 
     def get_state(self) -> dict[str, Any]:
@@ -197,18 +190,15 @@ class CosinePoints(Points):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the points from saved unit rows."""
         points = cls.__new__(cls)
         points.unit_rows = state["unit_rows"]
         points.n_samples = len(points.unit_rows)
         return points
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances."""
         return _half_squares(EuclideanPoints(self.unit_rows).block(EuclideanPoints(queries.unit_rows), start, stop))
 
     def euclidean_values(self) -> Floats:
-        """Return the unit rows."""
         return self.unit_rows
 
     def from_euclidean(self, distances: Floats) -> Floats:
@@ -219,7 +209,7 @@ class CosinePoints(Points):
         """Return the square root of 2 d."""
         return float(np.sqrt(2.0 * distance))
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+    def row_keys(self, rows: Indices) -> list[bytes]:
         """Return the bytes of the unit rows, which are equal for rows of the same direction, up to rounding."""
         return EuclideanPoints(self.unit_rows).row_keys(rows)
 
@@ -227,15 +217,13 @@ class CosinePoints(Points):
         """Return the projections of the unit rows on a random direction."""
         return EuclideanPoints(self.unit_rows).row_hashes()
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some of the points."""
+    def take(self, rows: Indices) -> Self:
         taken = copy(self)
         taken.unit_rows = self.unit_rows[rows]
         taken.n_samples = len(taken.unit_rows)
         return taken
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows."""
         points = type(self)(rows)
         check_n_features(points.unit_rows.shape[1], self.unit_rows.shape[1])
         return points
@@ -248,7 +236,7 @@ def _half_squares(distances: Floats) -> Floats:
     return np.minimum(distances, 2.0, out=distances)
 
 
-def _unit_rows(values: NDArray[Any], row_numbers: NDArray[np.intp] | None) -> Floats:
+def _unit_rows(values: NDArray[Any], row_numbers: Indices | None) -> Floats:
     """Return the rows normalised to length 1; raise DataError for rows without a direction."""
     n_rows, n_columns = values.shape
     check_memory(8.0 * n_rows * n_columns, f"{n_rows:,} rows at length 1", "Keep fewer columns first.")
@@ -282,7 +270,6 @@ class CityBlockPoints(EuclideanPoints):
     metric = "cityblock"
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances."""
         return np.asarray(cdist(queries.values[start:stop], self.values, "cityblock"))
 
     def euclidean_values(self) -> None:  # type: ignore[override]  # None is allowed by Points, not by EuclideanPoints

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels.pair_matrix_checks import check_distance_rows
 from tamiz.kernels.primitives import distance_keys
@@ -34,7 +35,6 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invariants
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.kinds import LARGEST_NUMBER
@@ -86,7 +86,7 @@ class PrecomputedDistances(PairwisePoints):
         )
         self._store(distances, everything, everything)
 
-    def _store(self, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+    def _store(self, distances: NDArray[Any], rows: Indices, columns: Indices) -> None:
         """Store a matrix, the rows of it that belong to these points, and the columns with the distances to them."""
         self._distances, self._rows, self._columns = distances, rows, columns
         self._all_rows = np.array_equal(rows, np.arange(len(distances)))
@@ -95,12 +95,10 @@ class PrecomputedDistances(PairwisePoints):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the matrix."""
         return self._distances.dtype
 
     @property
     def has_missing(self) -> bool:
-        """Whether distances are missing."""
         return False
 
     def get_state(self) -> dict[str, Any]:
@@ -127,22 +125,21 @@ class PrecomputedDistances(PairwisePoints):
             return np.ascontiguousarray(queries._distances[start:stop], dtype=np.float64)
         return self.block(queries, start, stop)
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return a digest of the distances to all training rows."""
+    def row_keys(self, rows: Indices) -> list[bytes]:
         return [blake2b(self._distances[row].astype(np.float64) + 0.0).digest() for row in self._rows[rows]]
 
     def row_hashes(self) -> Floats:
         """Return the nearest training row of each row, the first of ties; a training row gets itself or a row equal to it."""
         return self._distances.argmin(axis=1)[self._rows].astype(np.float64)
 
-    def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+    def _match_candidates(self, queries: Self, query: int) -> Indices:
         distances = queries._distances[queries._rows[query]]
         return np.flatnonzero((distances if self._all_columns else distances[self._columns]) == 0)
 
     def _matches(self, queries: Self, query: int, point: int) -> bool:
         return nearly_equal(queries._distances[queries._rows[query]], self._distances[self._rows[point]])
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
+    def take(self, rows: Indices) -> Self:
         """Return some of the points; the matrix is shared."""
         return self._from_matrix(
             self._distances, self._rows[rows], self._columns[rows] if len(self._columns) else self._columns
@@ -162,7 +159,7 @@ class PrecomputedDistances(PairwisePoints):
         return self._from_matrix(distances, np.arange(len(distances)), np.arange(0))
 
     @classmethod
-    def _from_matrix(cls, distances: NDArray[Any], rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Self:
+    def _from_matrix(cls, distances: NDArray[Any], rows: Indices, columns: Indices) -> Self:
         points = cls.__new__(cls)
         points._store(distances, rows, columns)
         return points
@@ -246,7 +243,6 @@ class IncompleteDistances(PrecomputedDistances):
             self._read_incomplete(distances)
 
     def _read_incomplete(self, matrix: NDArray[Any]) -> None:
-        """Validate and store a matrix with NaN."""
         n = len(matrix)
         check_memory(2.25 * matrix.nbytes, f"A copy of {n:,} x {n:,} distances", "Pass fewer rows.")
         missing = np.isnan(matrix)
@@ -261,7 +257,6 @@ class IncompleteDistances(PrecomputedDistances):
 
     @property
     def has_missing(self) -> bool:
-        """Whether distances are missing."""
         return _has_nan(self._distances)
 
     def row_hashes(self) -> Floats:
@@ -280,7 +275,7 @@ class IncompleteDistances(PrecomputedDistances):
     def new_points(self, rows: Any) -> Self:
         """Return new rows from their distances to all training rows, NaN for missing distances."""
         distances = as_float_matrix(rows, _QUANTITY, _INCOMPLETE_REQUEST)
-        missing: NDArray[np.bool_] = np.isnan(distances)
+        missing: Masks = np.isnan(distances)
         if not missing.any():
             return super().new_points(distances)
         checked = super().new_points(np.where(missing, 0.0, distances))
@@ -348,34 +343,31 @@ class SparseDistances(Points):
             "distances; for a graph of several components, store more neighbours of each row, or set disconnected='per_component'."
         )
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return the number of the first equal row."""
+    def row_keys(self, rows: Indices) -> list[bytes]:
         return [row.tobytes() for row in self.first_occurrences()[rows]]
 
     def row_hashes(self) -> Floats:
-        """Return the number of the first equal row."""
         return self.first_occurrences().astype(np.float64)
 
-    def first_occurrences(self) -> NDArray[np.intp]:
+    def first_occurrences(self) -> Indices:
         """Return for every row the lowest row at distance 0, directly or through other rows."""
         rows, zero = _entry_rows(self.matrix), self.matrix.data == 0.0
         pairs = (np.ones(np.count_nonzero(zero)), (rows[zero], self.matrix.indices[zero]))
         labels = connected_components(sparse.csr_array(pairs, shape=self.matrix.shape), directed=False)[1]
         return np.unique(labels, return_index=True)[1][labels]
 
-    def match_rows(self, queries: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def match_rows(self, queries: Self) -> tuple[Indices, Indices]:
         """Return the queries at distance 0 of a point, and the lowest row that is equal to this point."""
         zero = queries.matrix.data == 0.0
         equal, at = np.unique(_entry_rows(queries.matrix)[zero], return_index=True)
         return equal, self.first_occurrences()[queries.matrix.indices[zero][at]]
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
+    def take(self, rows: Indices) -> Self:
         """Return some of the points; of new rows all distances."""
         part = self.matrix[rows]
         return type(self)(part[:, rows] if self.is_square else part, is_square=self.is_square)
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows from a sparse matrix of their distances to some training rows."""
         if not sparse.issparse(rows):
             raise TypeError("The fitted distances are sparse; pass those of new rows as a sparse matrix, too.")
         check_new_rows(rows, self.n_samples, _QUANTITY)
@@ -432,8 +424,7 @@ class StoredDistanceIndex(NeighborIndex):
         return Neighbors(indptr, matrix.indices[order].astype(np.int32), matrix.data[order], self.points.n_samples)
 
 
-def _entry_rows(matrix: sparse.csr_array) -> NDArray[np.intp]:
-    """Return the row of every stored entry."""
+def _entry_rows(matrix: sparse.csr_array) -> Indices:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 

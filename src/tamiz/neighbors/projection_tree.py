@@ -70,5 +70,4 @@ class ProjectionTree:
 
 
 def build_trees(rows: Floats32, seeds: NDArray[np.int64]) -> list[ProjectionTree]:
-    """Grow a tree for each seed."""
     return list(parallel.map_blocks(lambda seed: ProjectionTree.build(rows, int(seed)), seeds))

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices, is_missing
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Block, Floats, is_missing
+from tamiz.statistics.base import Block
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
 from tamiz.table.base import Table
 from tamiz.table.encoding import Encoding
@@ -31,7 +32,7 @@ def describe_rows(rows: NDArray[np.integer]) -> str:
     return f"Row {rows[0]} has" if len(rows) == 1 else f"Rows {list_names(rows)} have"
 
 
-def refuse_not_finite(rows: NDArray[np.intp]) -> None:
+def refuse_not_finite(rows: Indices) -> None:
     """Raise DataError if there are rows with values that are not finite."""
     if len(rows):
         raise DataError(
@@ -40,7 +41,7 @@ def refuse_not_finite(rows: NDArray[np.intp]) -> None:
         )
 
 
-def refuse_too_large(rows: NDArray[np.intp]) -> None:
+def refuse_too_large(rows: Indices) -> None:
     """Raise DataError if there are rows with numbers that are too large."""
     if len(rows):
         raise DataError(
@@ -48,7 +49,7 @@ def refuse_too_large(rows: NDArray[np.intp]) -> None:
         )
 
 
-def refuse_zero_rows(rows: NDArray[np.intp]) -> None:
+def refuse_zero_rows(rows: Indices) -> None:
     """Raise DataError if there are rows of zeros."""
     if len(rows):
         raise DataError(
@@ -63,7 +64,7 @@ def check_n_features(n_features: int, n_fitted: int) -> None:
         raise DataError(f"X has {n_features} features, but {n_fitted} were there in fit.")
 
 
-def refuse_empty_rows(values: Floats, row_numbers: NDArray[np.intp]) -> None:
+def refuse_empty_rows(values: Floats, row_numbers: Indices) -> None:
     """Raise DataError if a row has only missing values; `values` has one row per column of the table."""
     empty = np.ones(values.shape[1], dtype=bool)
     for column in values:
@@ -133,7 +134,6 @@ class IdentityEncoder(RowEncoder):
     """Encoder of rows that are used unchanged: sparse rows and distances."""
 
     def encode(self, X: Any) -> Any:
-        """Return X."""
         return X
 
 
@@ -151,11 +151,9 @@ class SchemaEncoder(RowEncoder):
     invariants: ClassVar[Invariants] = {"schema": InstanceOf(Schema)}
 
     def encode(self, X: Any) -> Any:
-        """Return X."""
         return X
 
     def table_schema(self) -> Schema:
-        """Return the schema of the table."""
         return self.schema
 
 
@@ -213,7 +211,6 @@ class TableEncoder(RowEncoder):
         return rows, cls(schema, None, weights @ rows / weights.sum() if fill_missing else None, fill_missing)
 
     def table_schema(self) -> Schema:
-        """Return the schema of the table."""
         return self.schema
 
     def encode(self, X: Any) -> Floats:
@@ -224,7 +221,6 @@ class TableEncoder(RowEncoder):
 
     @property
     def n_coordinates(self) -> int:
-        """Coordinates of a row."""
         return len(self.schema.numeric) if self.encoding is None else len(self.encoding.names)
 
     def encode_table(self, table: Table) -> Floats:
@@ -261,7 +257,7 @@ def count_rows(X: Any) -> int:
     return len(check_matrix(X))
 
 
-def row_numbers(X: Any) -> NDArray[np.intp] | None:
+def row_numbers(X: Any) -> Indices | None:
     """Return the numbers of the rows in the user's table; None if they are counted from 0."""
     return X.row_numbers if isinstance(X, Table) else None
 

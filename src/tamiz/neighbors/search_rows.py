@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.kernels.nearest_neighbors import (
     copy_group_lists,
@@ -24,7 +25,6 @@ from tamiz.kernels.nearest_neighbors import (
 )
 from tamiz.neighbors.points import Points
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 Floats32 = NDArray[np.float32]
 
@@ -184,7 +184,7 @@ def _projected_recall(projected: Floats32, squared_distances: Floats32, k: int, 
 _N_ITERATIONS = 3
 
 
-def evenly_spaced_rows(n: int, size: int) -> NDArray[np.intp]:
+def evenly_spaced_rows(n: int, size: int) -> Indices:
     """Return at most `size` of n row numbers, evenly spaced, at the midpoints of equal intervals."""
     size = min(n, size)
     return ((np.arange(size) + 0.5) * (n / max(size, 1))).astype(np.intp)
@@ -265,7 +265,6 @@ class DistinctRows:
         return np.sort(order[group_starts])
 
     def scale_queries(self, queries: Points) -> Floats:
-        """Return new rows at the scale of the points."""
         values = queries.euclidean_values()
         assert values is not None
         # A row extremely far away is at an infinite distance; callers check the result.

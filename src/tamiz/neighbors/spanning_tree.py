@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels.primitives import distance_keys
 from tamiz.kernels.spanning_tree import join_components, mark_undecided, nearest_by_component, shortest_edges
@@ -21,7 +22,6 @@ from tamiz.neighbors.base import NeighborIndex
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Floats
 
 # Values per block of work.
 _CHUNK_VALUES = 2**21
@@ -61,7 +61,6 @@ class OutsideNeighbors:
 
     @classmethod
     def concatenate(cls, parts: list[OutsideNeighbors]) -> OutsideNeighbors:
-        """Concatenate the results of several searches."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
@@ -115,7 +114,6 @@ class DistanceOutsideSearch(OutsideSearch):
     def nearest(
         self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
     ) -> OutsideNeighbors:
-        """Return the nearest outside rows."""
         limits = limits.copy()
         waiting = rows[np.argsort(min_unlisted[rows], kind="stable")]
         size = max(1, _CHUNK_VALUES // self._points.n_samples)
@@ -153,7 +151,6 @@ class BallOutsideSearch(OutsideSearch):
     def nearest(
         self, rows: NDArray[np.int32], labels: NDArray[np.int32], limits: Floats, min_unlisted: Floats
     ) -> OutsideNeighbors:
-        """Return the nearest outside rows."""
         block_components = self._balls.block_components(labels)
         max_distances = np.full(len(limits), np.inf)
         for c in np.unique(labels[rows]):
@@ -359,7 +356,7 @@ class _Forest:
         return best, low, high, np.flatnonzero(waits).astype(np.int32)
 
     def _join_components(
-        self, heads: NDArray[np.int32], tails: NDArray[np.int32], lengths: Floats, rows: NDArray[np.intp]
+        self, heads: NDArray[np.int32], tails: NDArray[np.int32], lengths: Floats, rows: Indices
     ) -> None:
         """Join components by edges, and store the edges that join two components; `rows` are the original row numbers."""
         kept = np.empty(len(heads), dtype=np.bool_)
@@ -386,7 +383,7 @@ class _Forest:
         )
 
 
-def _components_to_search(n_waiting: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _components_to_search(n_waiting: Indices) -> Masks:
     """Return the components to search: those with the fewest waiting rows, up to half of all rows, but never the largest.
 
     The shortest edges out of the other components may then already be known from their other end.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import normalize_sparse_rows, sparse_distance_block, sparse_squared_norms
 from tamiz.neighbors.metric_registry import SPARSE_METRICS
@@ -24,7 +25,6 @@ from tamiz.neighbors.row_encoders import (
     refuse_zero_rows,
 )
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Integer, Invariants, OneOf
 from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.sparse import find_sparse_matrix
@@ -41,8 +41,6 @@ _MAX_COLUMNS = 2**31 - 1
 
 @dataclass(frozen=True)
 class DenseEncoder(RowEncoder):
-    """Encoder that makes sparse rows dense, for points that were made dense."""
-
     n_columns: int
     metric: str
 
@@ -50,7 +48,6 @@ class DenseEncoder(RowEncoder):
 
     @property
     def n_coordinates(self) -> int:
-        """Number of columns."""
         return self.n_columns
 
     def encode(self, X: Any) -> Floats:
@@ -165,7 +162,6 @@ class SparsePoints(Points):
         return _ColumnEntries(indptr, rows, csc.data, dense_position, dense_columns)
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return distances."""
         out = np.empty((stop - start, self.n_samples))
         other = self._column_entries
         sparse_distance_block(
@@ -179,7 +175,7 @@ class SparsePoints(Points):
         )
         return out
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
+    def row_keys(self, rows: Indices) -> list[bytes]:
         """Return the bytes of the column numbers and values of the nonzero entries."""
         keys = []
         for row in rows:
@@ -189,15 +185,12 @@ class SparsePoints(Points):
         return keys
 
     def row_hashes(self) -> Floats:
-        """Return the projections of the rows on a random direction."""
         return np.asarray(self._scaled_matrix @ np.random.default_rng(0).standard_normal(self.n_columns))
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some of the points."""
+    def take(self, rows: Indices) -> Self:
         return type(self)(self.matrix[rows], metric=self.metric)
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows, sparse or dense."""
         points = type(self)(rows, metric=self.metric)
         check_n_features(points.n_columns, self.n_columns)
         return points

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
@@ -23,7 +24,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
 from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number
 from tamiz.table.base import Table
@@ -256,7 +257,6 @@ class Autoencoder(Reducer):
         return TrainingSettings(check_integer("max_epochs", self.max_epochs, low=1), batch, rate, noise)
 
     def _hidden_sizes(self, n_coordinates: int) -> tuple[int, ...]:
-        """Return the sizes of the hidden layers of the encoder."""
         if self.hidden_sizes is None:
             first = 2 ** int(np.ceil(np.log2(_HIDDEN_PER_COORDINATE * n_coordinates)))
             first = int(np.clip(first, _MIN_HIDDEN, _MAX_HIDDEN))
@@ -417,7 +417,6 @@ def _read_rows(table: Table, encoder: TableEncoder, sizes: list[int]) -> Encoded
 def _for_blocks(
     table: Table, encoder: TableEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
 ) -> Floats:
-    """Return what a function of encoded rows returns for all rows of a table, of shape (n_rows, width)."""
     size = max(1, _VALUES_PER_TASK // max(encoder.n_coordinates, *map(len, network.biases)))
     out = np.empty((table.schema.n_rows, width))
 
@@ -431,7 +430,6 @@ def _for_blocks(
 
 
 def _encode_rows(table: Table, encoder: TableEncoder, network: Network) -> Floats:
-    """Return the coordinates of rows on the map."""
     return _for_blocks(
         table, encoder, network, lambda rows: network.encode(encoder.coordinates(rows)), network.n_coordinates
     )

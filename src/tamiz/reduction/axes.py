@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.encoding import check_has_features
 from tamiz.table.factory import as_table
 from tamiz.table.views import weights_or_ones
-
-RowIndices = NDArray[np.intp]
 
 # Values read into memory at a time, and values of one parallel task.
 _VALUES_IN_MEMORY = 2**23
@@ -47,7 +45,7 @@ class AxisCorrelations:
     kinds: list[str]
     values: Floats
     chance_level: Floats
-    n_rows: NDArray[np.intp]
+    n_rows: Indices
 
 
 def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike | None = None) -> AxisCorrelations:
@@ -109,7 +107,7 @@ def axis_correlations(X: Any, embedding: ArrayLike, *, sample_weight: ArrayLike 
     return found
 
 
-def correlate_columns(table: Table, embedding: Floats, rows: RowIndices | None = None) -> AxisCorrelations:
+def correlate_columns(table: Table, embedding: Floats, rows: Indices | None = None) -> AxisCorrelations:
     """Return the rank correlations of a table's columns with the coordinates of some rows, in ascending order (None is all)."""
     schema, n = table.schema, len(embedding)
     used = schema.used.tolist()
@@ -131,7 +129,7 @@ def correlate_columns(table: Table, embedding: Floats, rows: RowIndices | None =
     )
 
 
-def _scale_weights(table: Table, rows: RowIndices | None) -> tuple[Floats, float]:
+def _scale_weights(table: Table, rows: Indices | None) -> tuple[Floats, float]:
     """Return the weights divided by a power of two, so that squares of their sums do not overflow, and that power."""
     weight = weights_or_ones(table)
     weight = weight if rows is None else weight[rows]
@@ -139,7 +137,7 @@ def _scale_weights(table: Table, rows: RowIndices | None) -> tuple[Floats, float
     return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
 
 
-def read_columns(table: Table, columns: Sequence[int], rows: RowIndices | None) -> Iterator[tuple[int, NDArray[Any]]]:
+def read_columns(table: Table, columns: Sequence[int], rows: Indices | None) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the columns with their values in all or the selected rows."""
     for j in columns:
         values = table.column(j)
@@ -206,7 +204,7 @@ def _correlation(a: Floats, b: Floats, weight: Floats) -> float:
     return float(np.clip(weighted @ b / spread, -1.0, 1.0)) if spread > 0 else 0.0
 
 
-def _correlation_ratio(levels: NDArray[np.intp], sizes: Floats, ranks: Floats, weight: Floats) -> float:
+def _correlation_ratio(levels: Indices, sizes: Floats, ranks: Floats, weight: Floats) -> float:
     weighted = ranks * weight
     total = float(weighted @ ranks)
     sums = np.bincount(levels, weighted, len(sizes))

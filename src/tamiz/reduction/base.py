@@ -13,11 +13,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.reduction.description import Loadings, MapDescription, MapSpectrum
 from tamiz.runtime.notebook import PictureMixin
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
 from tamiz.table.feature_checks import float_dtype, mixed_table_tags
 from tamiz.table.in_memory import eager_frame, from_array_api, is_frame

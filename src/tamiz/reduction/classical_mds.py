@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
@@ -25,7 +26,6 @@ from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, re
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
 from tamiz.table.feature_checks import check_features, record_features
 

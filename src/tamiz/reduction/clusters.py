@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.cluster import HDBSCAN
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats, Indices
 
-ClusterNumbers = NDArray[np.intp]
+ClusterNumbers = Indices
 
 # The least share of the rows and the fewest rows of a cluster; fewer than twice as many rows are not clustered.
 _MIN_SHARE, _MIN_ROWS = 0.02, 10

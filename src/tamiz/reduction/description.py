@@ -94,7 +94,6 @@ class MapDescription:
     loadings: Loadings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the names and numbers as JSON values."""
         return asdict(self)
 
 

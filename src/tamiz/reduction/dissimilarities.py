@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.kernels.pair_matrix_checks import check_similarity_rows
@@ -34,7 +35,6 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import IncompleteDistances, PrecomputedDistances
 from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 from tamiz.table.base import Table
@@ -88,11 +88,9 @@ class Similarities(PairwisePoints):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the matrix."""
         return self._similarities.dtype
 
     def get_state(self) -> dict[str, Any]:
-        """Return the matrix and the self-similarities."""
         return {
             "similarities": self._similarities,
             "self_similarities": self.self_similarities,
@@ -123,8 +121,7 @@ class Similarities(PairwisePoints):
         squared += self._training_self_similarities
         return np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
 
-    def row_keys(self, rows: NDArray[np.intp]) -> list[bytes]:
-        """Return a digest of the similarities to all training rows."""
+    def row_keys(self, rows: Indices) -> list[bytes]:
         return [blake2b(self._similarities[row].astype(np.float64) + 0.0).digest() for row in rows]
 
     def row_hashes(self) -> Floats:
@@ -136,7 +133,7 @@ class Similarities(PairwisePoints):
             )
         return nearest
 
-    def _match_candidates(self, queries: Self, query: int) -> NDArray[np.intp]:
+    def _match_candidates(self, queries: Self, query: int) -> Indices:
         if self.n_samples != len(self._training_self_similarities):
             return np.arange(0)
         # Candidates are the nearest rows by d^2 minus the query's self-similarity, within twice the rounding tolerance.
@@ -156,8 +153,7 @@ class Similarities(PairwisePoints):
         sizes += np.maximum(np.abs(queried), np.abs(known))
         return bool((np.abs(queried - known) <= tolerance * sizes).all())
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some of the points as queries."""
+    def take(self, rows: Indices) -> Self:
         return self._from_arrays(
             self._similarities[rows], self.self_similarities[rows], self._training_self_similarities
         )
@@ -175,8 +171,7 @@ class Similarities(PairwisePoints):
         raise_fault(worst_row_fault(similarities, _faults_of_values))
         return self._from_arrays(similarities, np.full(len(similarities), np.nan), self._training_self_similarities)
 
-    def copy_self_values(self, queries: Self, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Self:
-        """Return the queries with the self-similarities of the points that they are equal to."""
+    def copy_self_values(self, queries: Self, equal: Indices, points: Indices) -> Self:
         own = queries.self_similarities.copy()
         own[equal] = self.self_similarities[points]
         return self._from_arrays(queries._similarities, own, self._training_self_similarities)
@@ -299,11 +294,11 @@ class Dissimilarities(Serializable, ABC):
         """Return coordinates with these Euclidean distances if there are fewer columns than rows, else None."""
         return None
 
-    def copy_self_values(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Any:  # noqa: ARG002
+    def copy_self_values(self, queries: Any, equal: Indices, points: Indices) -> Any:  # noqa: ARG002
         """Return the queries with the self-similarities of the points that they are equal to, where they matter."""
         return queries
 
-    def require_distances(self, rows: NDArray[np.intp]) -> None:
+    def require_distances(self, rows: Indices) -> None:
         """Raise DataError if the distances of new rows (by row number) that are equal to no training row are undefined."""
 
 
@@ -313,11 +308,9 @@ class ComputedDissimilarities(Dissimilarities):
     quadratic, linear = 1.0, 0.0
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances."""
         return self.points.block(queries, start, stop)
 
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances."""
         return self.block(queries, start, stop)
 
     def upper_block(self, start: int, stop: int) -> Floats:
@@ -332,8 +325,6 @@ class ComputedDissimilarities(Dissimilarities):
 
 
 class PrecomputedDissimilarities(ComputedDissimilarities):
-    """Rows with a precomputed matrix of distances."""
-
     points: PrecomputedDistances
 
     invariants: ClassVar[Invariants] = {"points": InstanceOf(PrecomputedDistances)}
@@ -343,17 +334,13 @@ class PrecomputedDissimilarities(ComputedDissimilarities):
         self.rounding_tolerance, self.has_missing = _ROUNDING_BY_DTYPE[points.dtype], points.has_missing
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances."""
         return self.points.block_view(queries, start, stop)
 
     def upper_block(self, start: int, stop: int) -> Floats:
-        """Return distances."""
         return self.block(self.points, start, stop)[:, start:]
 
 
 class FromSimilarities(Dissimilarities):
-    """Rows with a precomputed matrix of similarities."""
-
     quadratic, linear = 0.0, -2.0
     points: Similarities
 
@@ -372,7 +359,7 @@ class FromSimilarities(Dissimilarities):
         """Return distances of rows that are equal to training rows."""
         return self.points.block(queries, start, stop)
 
-    def require_distances(self, rows: NDArray[np.intp]) -> None:
+    def require_distances(self, rows: Indices) -> None:
         """Raise DataError if there are such rows."""
         if len(rows):
             raise DataError(
@@ -380,8 +367,7 @@ class FromSimilarities(Dissimilarities):
                 "To map such rows, fit on distances with dissimilarity='precomputed'."
             )
 
-    def copy_self_values(self, queries: Any, equal: NDArray[np.intp], points: NDArray[np.intp]) -> Similarities:
-        """Return the queries with the self-similarities of the training rows that they are equal to."""
+    def copy_self_values(self, queries: Any, equal: Indices, points: Indices) -> Similarities:
         return self.points.copy_self_values(queries, equal, points)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
 from tamiz.graphs.components import Components
@@ -26,7 +26,7 @@ DISCONNECTED_CHOICES = ("error", "connect", "per_component")
 
 
 def check_connected(
-    components: Components, row_numbers: NDArray[np.intp] | None, choices: Sequence[str] = DISCONNECTED_CHOICES
+    components: Components, row_numbers: Indices | None, choices: Sequence[str] = DISCONNECTED_CHOICES
 ) -> None:
     """Raise DataError if there are several components; the message lists the choices besides "error"."""
     if len(components) > 1:

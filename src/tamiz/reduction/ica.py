@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.description import MapDescription, MapSpectrum
@@ -25,7 +26,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_positive
-from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
 from tamiz.table.base import Table
@@ -238,7 +238,6 @@ class ICA(Reducer):
         )
 
     def _read_rows(self, X: Any) -> CentredRows:
-        """Return the centred rows of a table."""
         standardize = bool(self.standardize)
         if sparse.issparse(X):
             return SparseTableRows(X, None, standardize=standardize)
@@ -248,7 +247,7 @@ class ICA(Reducer):
             )
         return TableRows(as_table(X), standardize=standardize, missing="mean", categories="balanced", method="ICA")
 
-    def _set_solution(self, found: Solution, order: NDArray[np.intp]) -> None:
+    def _set_solution(self, found: Solution, order: Indices) -> None:
         """Set the attributes of the components in an order, and of the convergence."""
         log_cosh = found.moments.log_cosh[order]
         self.negentropy_ = contrast(log_cosh) ** 2

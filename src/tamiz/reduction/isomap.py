@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import KNearest
-from tamiz.graphs.shortest_paths import RowIndices, ShortestPaths
+from tamiz.graphs.shortest_paths import ShortestPaths
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
@@ -24,7 +25,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, ListOf
 from tamiz.table.feature_checks import check_features, record_features
 
@@ -222,7 +222,7 @@ class Isomap(GraphReducer):
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         self.embedding_ = self._match_dtype(embedding[graph.first_occurrences()], X)
         self.graph_, self.component_labels_ = graph, labels
-        self.landmark_rows_: RowIndices = np.sort(np.concatenate(chosen))
+        self.landmark_rows_: Indices = np.sort(np.concatenate(chosen))
         self._extensions = [part.extension for part in parts]
         self.eigenvalues_: Floats = values if separate else values[0]
         self.residual_variances_: Floats = variances if separate else variances[0]
@@ -240,7 +240,7 @@ class Isomap(GraphReducer):
         if isinstance(self.n_landmarks, Integral) and self.n_landmarks > n:
             raise ValueError(f"n_landmarks must be at most the number of rows = {n:,}, got {self.n_landmarks:,}.")
 
-    def _choose_landmarks(self, rows: RowIndices, k: int, rng: np.random.Generator) -> RowIndices:
+    def _choose_landmarks(self, rows: Indices, k: int, rng: np.random.Generator) -> Indices:
         """Return the landmarks of a component, ascending."""
         n = len(rows)
         if self.n_landmarks is None:
@@ -327,7 +327,7 @@ class Isomap(GraphReducer):
             return ShortestPaths(self.graph_).distances(sources.astype(np.intp))
 
 
-def _neighbors_within(near: Neighbors, rows: RowIndices, is_member: NDArray[np.bool_]) -> Neighbors:
+def _neighbors_within(near: Neighbors, rows: Indices, is_member: Masks) -> Neighbors:
     """Return the neighbours of some rows that are members, numbered among the members."""
     place = np.cumsum(is_member, dtype=np.int32) - np.int32(1)
     wanted = np.zeros(near.n_rows, dtype=bool)

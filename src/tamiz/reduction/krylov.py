@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 # An unusual seed: data generated with the same seed would not be independent of the random start.
 _SEED = 6_180_339_887
@@ -160,7 +160,6 @@ class _ScaledOperator:
         self.unit = 0.0
 
     def __call__(self, X: Floats) -> Floats:
-        """Return the product divided by the unit."""
         Y = self._product(X)
         self.unit = self.unit or power_of_two(float(np.abs(Y).max(initial=0.0)))
         return np.asarray(Y / self.unit)

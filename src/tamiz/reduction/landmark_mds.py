@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
@@ -18,25 +19,17 @@ from tamiz.reduction.classical.extension import Extension, LinearProjection, pri
 from tamiz.reduction.classical.scaling import ClassicalSolution, warn_of_zero_coordinates
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
-from tamiz.reduction.landmarks import (
-    LandmarkScaling,
-    RowIndices,
-    RowSubsets,
-    create_subsets,
-    default_n_landmarks,
-    random_landmarks,
-)
+from tamiz.reduction.landmarks import LandmarkScaling, RowSubsets, create_subsets, default_n_landmarks, random_landmarks
 from tamiz.reduction.sampled_stress import SampledPairs
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
 from tamiz.table.feature_checks import check_features, record_features
 
 
-def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
+def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> Indices:
     """Return rows by farthest-first traversal from a random row; ties go to the lowest row number."""
     chosen = np.empty(n_landmarks, dtype=np.intp)
     nearest = np.full(subsets.n, np.inf)
@@ -50,7 +43,7 @@ def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generat
     return chosen
 
 
-LANDMARK_RULES: dict[str, Callable[[RowSubsets, int, np.random.Generator], RowIndices]] = {
+LANDMARK_RULES: dict[str, Callable[[RowSubsets, int, np.random.Generator], Indices]] = {
     "random": random_landmarks,
     "maxmin": farthest_first,
 }

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.reduction.classical.extension import GowerExtension, LinearProjection
 from tamiz.reduction.classical.scaling import ClassicalSolution, scale_coordinates, scale_distances
@@ -21,10 +22,7 @@ from tamiz.reduction.dissimilarities import (
     Similarities,
 )
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import IntegerArray, Invariants
-
-RowIndices = NDArray[np.intp]
 
 # Default number of landmarks, and its minimum for each coordinate.
 _DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 500, 20
@@ -50,24 +48,20 @@ class RowSubsets:
 
     @property
     def n(self) -> int:
-        """Number of all rows."""
         return int(self.dissimilarities.points.n_samples)
 
-    def subset(self, rows: RowIndices) -> Dissimilarities:
-        """Return the dissimilarities among some rows."""
+    def subset(self, rows: Indices) -> Dissimilarities:
         return ComputedDissimilarities(self.dissimilarities.points.take(rows))
 
-    def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
+    def as_landmarks(self, rows: Indices) -> Dissimilarities:
         """Return the dissimilarities of any rows to these rows, without references to the others."""
         return self.subset(rows)
 
-    def distances_among(self, rows: RowIndices) -> Floats:
-        """Return the matrix of distances among some rows."""
+    def distances_among(self, rows: Indices) -> Floats:
         alone = self.subset(rows)
         return alone.distances(alone.points, 0, len(rows))
 
     def distances_from(self, row: int) -> Floats:
-        """Return the distances of all rows from one row."""
         one, out = self.subset(np.array([row])), np.empty(self.n)
 
         def piece(span: tuple[int, int]) -> None:
@@ -89,17 +83,15 @@ class LandmarkDistances(PrecomputedDissimilarities):
 
     invariants: ClassVar[Invariants] = {"landmarks": IntegerArray("l")}
 
-    def __init__(self, points: Any, landmarks: RowIndices) -> None:
+    def __init__(self, points: Any, landmarks: Indices) -> None:
         super().__init__(points)
         self.landmarks = landmarks
 
     @property
     def n_points(self) -> int:
-        """Number of landmarks."""
         return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances to the landmarks."""
         return _take_columns(partial(super().block, queries), self.landmarks, start, stop)
 
 
@@ -115,21 +107,19 @@ class LandmarkSimilarities(FromSimilarities):
 
     invariants: ClassVar[Invariants] = {"landmarks": IntegerArray("l")}
 
-    def __init__(self, points: Similarities, landmarks: RowIndices) -> None:
+    def __init__(self, points: Similarities, landmarks: Indices) -> None:
         super().__init__(points)
         self.landmarks = landmarks
 
     @property
     def n_points(self) -> int:
-        """Number of landmarks."""
         return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return similarities to the landmarks."""
         return _take_columns(partial(super().block, queries), self.landmarks, start, stop)
 
 
-def _take_columns(block: Callable[[int, int], Floats], columns: RowIndices, start: int, stop: int) -> Floats:
+def _take_columns(block: Callable[[int, int], Floats], columns: Indices, start: int, stop: int) -> Floats:
     """Return some columns of the rows `start : stop`; few rows at a time, because each has a number for every training row."""
     out = np.empty((stop - start, len(columns)))
     for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
@@ -138,13 +128,10 @@ def _take_columns(block: Callable[[int, int], Floats], columns: RowIndices, star
 
 
 class _PairMatrixSubsets(RowSubsets):
-    """Subsets of the rows of a precomputed matrix."""
-
     def distances_from(self, row: int) -> Floats:
-        """Return a row of the matrix as distances."""
         return self.dissimilarities.distances(self.dissimilarities.points, row, row + 1)[0]
 
-    def _submatrix(self, rows: RowIndices) -> NDArray[np.floating[Any]]:
+    def _submatrix(self, rows: Indices) -> NDArray[np.floating[Any]]:
         """Return the submatrix of some rows in the type of the matrix, on which the tolerances of its checks depend."""
         numbers = np.stack(
             [self.dissimilarities.block(self.dissimilarities.points, row, row + 1)[0, rows] for row in rows.tolist()]
@@ -153,11 +140,10 @@ class _PairMatrixSubsets(RowSubsets):
 
 
 class _DistanceMatrixSubsets(_PairMatrixSubsets):
-    def subset(self, rows: RowIndices) -> Dissimilarities:
-        """Return the dissimilarities among some rows."""
+    def subset(self, rows: Indices) -> Dissimilarities:
         return PrecomputedDissimilarities(PrecomputedDistances(self._submatrix(rows)))
 
-    def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
+    def as_landmarks(self, rows: Indices) -> Dissimilarities:
         """Return distances to these rows; of the matrix only its number of columns is stored."""
         everything = np.arange(self.n)
         no_rows = np.empty((0, self.n), dtype=self.dissimilarities.points.dtype)
@@ -166,11 +152,10 @@ class _DistanceMatrixSubsets(_PairMatrixSubsets):
 
 
 class _SimilarityMatrixSubsets(_PairMatrixSubsets):
-    def subset(self, rows: RowIndices) -> Dissimilarities:
-        """Return the dissimilarities among some rows."""
+    def subset(self, rows: Indices) -> Dissimilarities:
         return FromSimilarities(Similarities(self._submatrix(rows)))
 
-    def as_landmarks(self, rows: RowIndices) -> Dissimilarities:
+    def as_landmarks(self, rows: Indices) -> Dissimilarities:
         """Return similarities to these rows; of the matrix only the self-similarities are stored."""
         return LandmarkSimilarities(self.dissimilarities.points.take(np.arange(0)), rows)
 
@@ -182,17 +167,14 @@ _SUBSETS_BY_DISSIMILARITY: dict[str, type[RowSubsets]] = {
 
 
 def create_subsets(dissimilarities: Dissimilarities, dissimilarity: str) -> RowSubsets:
-    """Return the class of subsets for a dissimilarity."""
     return _SUBSETS_BY_DISSIMILARITY.get(dissimilarity, RowSubsets)(dissimilarities)
 
 
 def default_n_landmarks(n: int, k: int) -> int:
-    """Return the default number of landmarks of n rows."""
     return min(n, max(_DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE * k))
 
 
-def random_landmarks(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> RowIndices:
-    """Return random row numbers, ascending."""
+def random_landmarks(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> Indices:
     return np.sort(rng.choice(subsets.n, size=n_landmarks, replace=False))
 
 
@@ -215,7 +197,7 @@ class LandmarkScaling:
     embedding: Floats
 
     @classmethod
-    def fit(cls, subsets: RowSubsets, landmarks: RowIndices, k: int) -> LandmarkScaling:
+    def fit(cls, subsets: RowSubsets, landmarks: Indices, k: int) -> LandmarkScaling:
         """Scale the landmarks and map all rows: by a linear projection for Euclidean rows, else by Gower's formula."""
         to_landmarks, values = subsets.as_landmarks(landmarks), subsets.dissimilarities.euclidean_coordinates()
         if values is None:

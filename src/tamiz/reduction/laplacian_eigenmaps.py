@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import default_builder
@@ -20,7 +21,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.spectral import smallest_eigenpairs
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, IntegerArray, Invariants, OneOf
 from tamiz.table.feature_checks import check_features, record_features
 
@@ -240,7 +240,7 @@ class LaplacianEigenmaps(GraphReducer):
         return np.asarray(weights @ scaled) / degrees[:, None] / divisor * np.sqrt(degrees * nearest_weights)[:, None]
 
 
-def _warn_of_coincident_rows(embedding: Floats, graph: Graph, numbers: NDArray[np.intp] | None) -> None:
+def _warn_of_coincident_rows(embedding: Floats, graph: Graph, numbers: Indices | None) -> None:
     """Warn if different rows have the same coordinates up to rounding."""
     rows = np.unique(graph.first_occurrences())
     extent = float(np.ptp(embedding, axis=0).max())

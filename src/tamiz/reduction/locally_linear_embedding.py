@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.components import Components
@@ -29,7 +30,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 from tamiz.table.feature_checks import check_features, record_features
 
@@ -230,7 +230,7 @@ class LocallyLinearEmbedding(GraphReducer):
             )
         return graph
 
-    def _check_neighborhoods(self, points: Points, edges: Edges, n_components: int, numbers: NDArray[np.intp]) -> None:
+    def _check_neighborhoods(self, points: Points, edges: Edges, n_components: int, numbers: Indices) -> None:
         """Raise DataError if a row has too few neighbours or coordinates."""
         least = least_neighbors(self.method, n_components)
         counts = np.diff(edges.indptr)
@@ -314,13 +314,12 @@ class _DistinctRows(NamedTuple):
         Its index has the distinct rows only.
     """
 
-    numbers: NDArray[np.intp]
-    place: NDArray[np.intp]
+    numbers: Indices
+    place: Indices
     edges: Edges
     rule: NeighborRule
 
-    def table_numbers(self, numbers: NDArray[np.intp] | None) -> NDArray[np.intp]:
-        """Return the numbers of the distinct rows in the user's table."""
+    def table_numbers(self, numbers: Indices | None) -> Indices:
         return self.numbers if numbers is None else numbers[self.numbers]
 
 
@@ -387,7 +386,6 @@ def _eigenvectors_by_component(
 
 
 def _within_component(near: Neighbors, labels: NDArray[np.int32]) -> Neighbors:
-    """Return the neighbours that are in the component of the nearest one."""
     own = labels[near.indices] == labels[near.indices[near.indptr[:-1]]][near.rows]
     if own.all():
         return near

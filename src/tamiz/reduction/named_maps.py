@@ -84,7 +84,6 @@ def method_name(reducer: Reducer) -> str:
 
 
 def map_variants(entry: Entry) -> tuple[MapVariant, ...]:
-    """Return the variants of a method that a study can compute."""
     return _VARIANTS.get(entry.name, (MapVariant(),))
 
 
@@ -215,16 +214,13 @@ class MapMethod:
 
     @property
     def name(self) -> str:
-        """The id as a user writes it."""
         return self.id.replace("_", "-")
 
     @property
     def label(self) -> str:
-        """The label in the report."""
         return self.variant.label or self.entry.label
 
     def check_dissimilarity(self, name: str) -> None:
-        """Raise ValueError if the method has dissimilarities and this is none of them."""
         known = self.entry.load().dissimilarities
         if known and name not in known:
             raise ValueError(
@@ -244,7 +240,6 @@ class MapMethod:
 
 
 def list_map_methods() -> list[MapMethod]:
-    """Return all named maps, grouped by method."""
     return [MapMethod(entry, variant) for entry in registry.of_kind("map") for variant in map_variants(entry)]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import KNearest
@@ -22,7 +23,6 @@ from tamiz.reduction.layouts.descent import Callback, Descent
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import IntegerArray, Invariants
 from tamiz.table.feature_checks import check_features, record_features
 
@@ -116,5 +116,4 @@ class NeighborEmbedding(GraphReducer):
         )
 
     def _set_points(self, points: Floats) -> None:
-        """Replace the coordinates by others of the same rows."""
         self.embedding_ = points[self._first_rows].astype(self.embedding_.dtype)

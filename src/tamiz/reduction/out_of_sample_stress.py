@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.kernels.out_of_sample_stress import fill_starts, fit_rows
 from tamiz.reduction.base import check_finite_embedding
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.majorization.transformations import DisparityCurve
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats, divide_or_zero
 
 # Dissimilarities in memory at a time.
 _DISSIMILARITIES_IN_MEMORY = 2**20
@@ -83,8 +83,7 @@ class FittedMap:
         better = np.searchsorted(np.sort(self.stress_per_point), stress, side="left")
         return MappedRows(embedding, stress, 1.0 - better / n)
 
-    def _map_unequal_rows(self, queries: Any, row_numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return coordinates and stress of rows that are equal to no training row."""
+    def _map_unequal_rows(self, queries: Any, row_numbers: Indices) -> tuple[Floats, Floats]:
         targets = self.curve(self.dissimilarities.distances(queries, 0, queries.n_samples) / self.unit)
         known = ~np.isnan(targets)
         if not known.any(axis=1).all():
@@ -120,7 +119,7 @@ class RowPlacements:
     positions: Floats
     stress: Floats
     n_iter: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+    converged: Masks
 
 
 def minimize_row_stress(

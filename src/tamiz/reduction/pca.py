@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.reduction.base import ImageSet, Reducer
 from tamiz.reduction.description import MapDescription, MapSpectrum
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
@@ -36,7 +37,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 from tamiz.table.encoding import INDICATOR_MEANS
 from tamiz.table.factory import as_table
@@ -295,7 +295,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         components: PrincipalComponents,
         encoder: CoordinateEncoder,
         total_weight: float,
-        variances: NDArray[np.float64],
+        variances: Floats,
     ) -> None:
         self._row_encoder, self._total_weight, self.coordinate_variances_ = encoder, total_weight, variances
         self._parallel_analysis: ParallelAnalysis | None = None
@@ -467,7 +467,6 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         return self._project(self._row_encoder.read(X), X)
 
     def _project(self, rows: Any, X: Any) -> NDArray[Any]:
-        """Return the coordinates of rows that were read from X."""
         with parallel.thread_session():
             coordinates = self._row_encoder.project(rows, self.components_)
         if self.whiten:
@@ -494,7 +493,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         found = points @ (self.components_ * lengths) * self.scale_ + self.mean_
         return np.asarray(found, dtype=points.dtype)
 
-    def reconstruct(self, X: Any, n_components: int | None = None) -> NDArray[np.float64]:
+    def reconstruct(self, X: Any, n_components: int | None = None) -> Floats:
         """Return the reconstruction of rows from the first components, in the units of the columns.
 
         Parameters

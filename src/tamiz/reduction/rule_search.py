@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.reduction.description import RuleCondition
-from tamiz.statistics.base import Floats, is_missing
 from tamiz.table.schema import Column
 
-Mask = NDArray[np.bool_]
+Mask = Masks
 
 # The F1 score that every value of a rule (a threshold, a level, "missing") must add.
 MIN_GAIN = 0.02
@@ -51,7 +51,6 @@ class Condition:
     missing: bool = False
 
     def select(self, values: NDArray[Any]) -> Mask:
-        """Return which values fulfil the condition."""
         if self.missing:
             return is_missing(values)
         if self.levels:
@@ -61,7 +60,6 @@ class Condition:
         return np.asarray((values > self.low) & (values <= self.high))
 
     def describe(self, column: Column) -> RuleCondition:
-        """Return the condition in words."""
         name = column.name
         if self.missing:
             return RuleCondition(column=name, kind="missing", text=f"{name} is missing")
@@ -85,7 +83,6 @@ class Condition:
 
 
 def select_rows_of_rule(conditions: Sequence[Condition], columns: Sequence[NDArray[Any]], n_rows: int) -> Mask:
-    """Return the rows that fulfil all conditions."""
     selected = np.ones(n_rows, dtype=bool)
     for condition in conditions:
         selected &= condition.select(columns[condition.column])
@@ -101,8 +98,7 @@ class _Extension:
     column: int
     bins: range | tuple[int, ...]
 
-    def select(self, bins: NDArray[np.intp]) -> Mask:
-        """Return which bins are accepted."""
+    def select(self, bins: Indices) -> Mask:
         if isinstance(self.bins, range):
             return (bins >= self.bins.start) & (bins < self.bins.stop)
         return np.isin(bins, self.bins)
@@ -160,7 +156,7 @@ class RuleSearch:
                 best = beam[0]
         return tuple(self._condition(part, cuts, bins) for part in best.parts)
 
-    def _bin_columns(self, cuts: Mapping[int, NDArray[np.intp]]) -> _Bins:
+    def _bin_columns(self, cuts: Mapping[int, Indices]) -> _Bins:
         sizes = [len(cuts[j]) + 1 if j in cuts else len(column.levels) for j, column in enumerate(self._schema)]
         missing_bin = max(sizes)
         of_rows = [
@@ -188,7 +184,7 @@ class RuleSearch:
             if hits[j, missing] > 0 and j not in known:
                 yield _Extension(_f1(hits[j, missing], covered[j, missing], total), 1, j, (missing,))
 
-    def _condition(self, part: _Extension, cuts: Mapping[int, NDArray[np.intp]], bins: _Bins) -> Condition:
+    def _condition(self, part: _Extension, cuts: Mapping[int, Indices], bins: _Bins) -> Condition:
         j = part.column
         if part.bins == (bins.missing_bin,):
             return Condition(j, missing=True)
@@ -238,18 +234,17 @@ class _Bins:
         The numeric columns.
     """
 
-    of_rows: NDArray[np.intp]
-    sizes: NDArray[np.intp]
+    of_rows: Indices
+    sizes: Indices
     missing_bin: int
-    numeric: NDArray[np.intp]
+    numeric: Indices
 
     @cached_property
-    def _numbered(self) -> NDArray[np.intp]:
+    def _numbered(self) -> Indices:
         """The bins, numbered over all columns."""
         return self.of_rows + (self.missing_bin + 1) * np.arange(len(self.of_rows))[:, None]
 
-    def count(self, rows: NDArray[np.intp], weight: Floats) -> Floats:
-        """Return the weight of some rows in each bin of each column."""
+    def count(self, rows: Indices, weight: Floats) -> Floats:
         shape = len(self.of_rows), self.missing_bin + 1
         weights = np.broadcast_to(weight[rows], (shape[0], len(rows))).ravel()
         counts = np.bincount(self._numbered[:, rows].ravel(), weights, shape[0] * shape[1])
@@ -267,7 +262,7 @@ class _SortedNumbers:
         # A cut at position i is between the values i - 1 and i.
         self._boundaries = np.flatnonzero(self._values[1:] > self._values[:-1]) + 1
 
-    def choose_cuts(self, inside: Mask) -> NDArray[np.intp]:
+    def choose_cuts(self, inside: Mask) -> Indices:
         """Return the positions of the cuts: all of few distinct values, else around quantiles of all and of the inner rows."""
         boundaries = self._boundaries
         if len(boundaries) <= _N_QUANTILES:
@@ -280,8 +275,7 @@ class _SortedNumbers:
         found = np.unique([after - 1, after])
         return boundaries[found[(found >= 0) & (found < len(boundaries))]]
 
-    def bin_rows(self, cuts: NDArray[np.intp], missing_bin: int) -> NDArray[np.intp]:
-        """Return the bin of every row, by the cuts."""
+    def bin_rows(self, cuts: Indices, missing_bin: int) -> Indices:
         bins = np.full(self._n_rows, missing_bin, dtype=np.intp)
         bins[self._order] = np.searchsorted(cuts, np.arange(len(self._order)), side="right")
         return bins
@@ -333,7 +327,7 @@ def _f1(hits: float, covered: float, total: float) -> float:
 
 
 def _best_intervals(
-    hits: Floats, covered: Floats, sizes: NDArray[np.intp], total: float
+    hits: Floats, covered: Floats, sizes: Indices, total: float
 ) -> Iterator[tuple[int, float, int, range]]:
     """Yield the best conditions "below", "above" and "between" of each row of counts: row, F1, number of thresholds, and bins.
 
@@ -357,9 +351,7 @@ def _best_intervals(
             yield k, float(f1[k]), 2, range(int(start[k]) + 1, int(stop[k]) + 1)
 
 
-def _best_inner_intervals(
-    hits: Floats, covered: Floats, is_cut: Mask, total: float
-) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+def _best_inner_intervals(hits: Floats, covered: Floats, is_cut: Mask, total: float) -> tuple[Floats, Indices, Indices]:
     """Return the best F1 of the bins between two cuts and these cuts, for each row of cumulative counts; 0 without two cuts.
 
     Dinkelbach's iteration: F1 exceeds s for an interval whose sum of 2 hits - s (total + covered) is positive, and the largest sum

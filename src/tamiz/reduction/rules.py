@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom
 from sklearn.utils.validation import check_array, column_or_1d
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.reduction.axes import RowIndices, correlate_columns, read_columns
+from tamiz.reduction.axes import correlate_columns, read_columns
 from tamiz.reduction.clusters import ClusterNumbers, find_clusters, number_by_size
 from tamiz.reduction.description import ClusterRule
 from tamiz.reduction.rule_search import Mask, RuleSearch, select_rows_of_rule
@@ -20,7 +21,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.encoding import check_has_features
 from tamiz.table.factory import as_table
@@ -172,7 +172,7 @@ def describe_clusters(
     numbers: ClusterNumbers,
     rng: np.random.Generator,
     *,
-    rows: RowIndices | None = None,
+    rows: Indices | None = None,
     columns: Sequence[int] | None = None,
     labels: Sequence[str] | None = None,
     max_conditions: int = 3,
@@ -218,7 +218,7 @@ def describe_clusters(
     )
 
 
-def most_correlated_columns(correlations: Floats, chance_level: Floats) -> NDArray[np.intp]:
+def most_correlated_columns(correlations: Floats, chance_level: Floats) -> Indices:
     """Return the positions of at most MAX_COLUMNS columns, ascending: those with the largest correlation with an axis.
 
     Correlations are relative to the chance level, because it is large for categories of many levels.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamiz.arrays import Floats, Indices
 from tamiz.reduction.krylov import power_of_two
-from tamiz.reduction.landmarks import RowIndices, RowSubsets
-from tamiz.statistics.base import Floats
+from tamiz.reduction.landmarks import RowSubsets
 
 # Up to this many rows all pairs are used.
 _MAX_EXACT_ROWS = 1024
@@ -58,7 +58,7 @@ class SampledPairs:
 
     def __init__(self, subsets: RowSubsets, rng: np.random.Generator) -> None:
         self.exact = subsets.n <= _MAX_EXACT_ROWS
-        self.rows: RowIndices = np.arange(subsets.n)[None, :]
+        self.rows: Indices = np.arange(subsets.n)[None, :]
         if not self.exact:
             n_groups = min(_MAX_GROUPS, subsets.n // _GROUP_SIZE)
             self.rows = rng.choice(subsets.n, size=(n_groups, _GROUP_SIZE), replace=False)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.majorization import CITYBLOCK, EUCLIDEAN, HALF_SQUARES, PANEL_ROWS, move_towards_anchors
 from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.krylov import power_of_two
-from tamiz.reduction.landmarks import LandmarkScaling, RowIndices, RowSubsets, default_n_landmarks, random_landmarks
+from tamiz.reduction.landmarks import LandmarkScaling, RowSubsets, default_n_landmarks, random_landmarks
 from tamiz.reduction.sampled_stress import SampledPairs, SampledStress
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 Float32Array = NDArray[np.float32]
 
@@ -95,14 +95,13 @@ class RowPanels:
         return out
 
     def from_panels(self, positions: Float32Array) -> Floats:
-        """Return the map coordinates in panels as an array of rows."""
         embedding = np.empty((self.n, positions.shape[1]))
         for k in range(positions.shape[1]):
             embedding[:, k] = positions[:, k].reshape(-1)[: self.n]
         embedding *= self.unit
         return embedding
 
-    def move_towards_anchors(self, positions: Float32Array, anchors: RowIndices, rate: float) -> None:
+    def move_towards_anchors(self, positions: Float32Array, anchors: Indices, rate: float) -> None:
         """Move all rows by `rate` times the majorisation step for their dissimilarities to the anchors."""
         wanted, there = self._take_rows(self._panels, anchors), self._take_rows(positions, anchors)
 
@@ -114,7 +113,7 @@ class RowPanels:
         size = PANEL_ROWS * len(anchors) * (self._panels.shape[1] + 16)
         parallel.run_blocks(piece, parallel.block_ranges(len(positions), max(1, 2**24 // size)))
 
-    def majorization_steps(self, positions: Float32Array, rows: RowIndices, anchors: RowIndices) -> Floats:
+    def majorization_steps(self, positions: Float32Array, rows: Indices, anchors: Indices) -> Floats:
         """Return the majorisation steps of some rows for their dissimilarities to the anchors, divided by `unit`."""
         size = -(-len(rows) // PANEL_ROWS)
         panels, before = self._take_panels(self._panels, rows, size), self._take_panels(positions, rows, size)
@@ -129,11 +128,11 @@ class RowPanels:
         return np.asarray(moved[: len(rows)])
 
     @staticmethod
-    def _take_rows(panels: Float32Array, rows: RowIndices) -> Float32Array:
+    def _take_rows(panels: Float32Array, rows: Indices) -> Float32Array:
         """Return the data of some rows, row by row."""
         return np.ascontiguousarray(panels[rows // PANEL_ROWS, :, rows % PANEL_ROWS])
 
-    def _take_panels(self, panels: Float32Array, rows: RowIndices, size: int) -> Float32Array:
+    def _take_panels(self, panels: Float32Array, rows: Indices, size: int) -> Float32Array:
         """Return the data of some rows as new panels."""
         selected = np.zeros((size * PANEL_ROWS, panels.shape[1]), dtype=np.float32)
         selected[: len(rows)] = self._take_rows(panels, rows)
@@ -173,7 +172,6 @@ class StochasticDescent:
 
     @property
     def embedding(self) -> Floats:
-        """The current coordinates."""
         return self._panels.from_panels(self._positions)
 
     def run(self, n_rounds: int) -> None:
@@ -206,13 +204,13 @@ class StochasticDescent:
         mean_square = float((self._pairs.dissimilarities**2).mean()) * (self._pairs.unit / self._panels.unit) ** 2
         return square / (last * mean_square)
 
-    def _sample_anchors(self, n: int) -> tuple[RowIndices, RowIndices]:
+    def _sample_anchors(self, n: int) -> tuple[Indices, Indices]:
         if n <= 2 * _TEST_ANCHORS:
             return np.arange(n), np.arange(n)
         order = self._rng.permutation(n)
         return order[:_TEST_ANCHORS], order[_TEST_ANCHORS : 2 * _TEST_ANCHORS]
 
-    def _next_anchors(self) -> RowIndices:
+    def _next_anchors(self) -> Indices:
         n = self._panels.n
         size = min(_ANCHORS_PER_ROUND, n)
         if self._order_position + size > len(self._order):
@@ -224,7 +222,6 @@ class StochasticDescent:
 def initial_embedding(
     init: Any, subsets: RowSubsets, pairs: SampledPairs, n_components: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the initial embedding, of shape (n, n_components)."""
     if not isinstance(init, str):
         return read_initial_embedding(init, INIT_CHOICES, subsets.n, n_components)
     # Normal points with the same mean square distance as the dissimilarities.

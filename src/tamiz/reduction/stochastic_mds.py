@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
@@ -31,7 +32,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
 from tamiz.table.feature_checks import check_features, record_features
 
@@ -219,7 +219,6 @@ class StochasticMDS(Reducer):
     def _set_fitted(
         self, X: Any, training: Any, descent: StochasticDescent, pairs: SampledPairs, decrease: float, tol: float
     ) -> None:
-        """Set the fitted attributes."""
         rows, encoder, sample, first = training
         embedding = descent.embedding[first]
         if isinstance(self.init, str):

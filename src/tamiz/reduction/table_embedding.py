@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, build_row_graph, needs_connected_graph, needs_graph
 from tamiz.reduction.base import Reducer
@@ -18,7 +19,7 @@ from tamiz.runtime.random import sample_including, sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.table.base import Table
-from tamiz.table.views import RowNumbers, map_rows, select_columns, select_rows
+from tamiz.table.views import map_rows, select_columns, select_rows
 
 if TYPE_CHECKING:
     from tamiz.graphs.builder import GraphBuilder
@@ -49,12 +50,11 @@ class TableEmbedding:
 
     reducer: Reducer
     table: Table
-    rows: RowNumbers | None
+    rows: Indices | None
     embedding: NDArray[Any]
     n_fitted: int
 
-    def embedding_of(self, rows: RowNumbers) -> NDArray[Any]:
-        """Return the embedding of some rows."""
+    def embedding_of(self, rows: Indices) -> NDArray[Any]:
         return self.embedding[rows if self.rows is None else np.searchsorted(self.rows, rows)]
 
     def sampling_notes(self) -> list[str]:
@@ -78,7 +78,7 @@ class TableEmbedding:
 def fit_map(
     reducer: Reducer,
     table: Table,
-    shown_rows: RowNumbers,
+    shown_rows: Indices,
     max_rows: int | None,
     seed: int,
     scale: float = 1.0,
@@ -224,7 +224,6 @@ def transform_rows(reducer: Reducer, table: Table) -> NDArray[Any]:
 
 
 def _fitted_columns(reducer: Reducer, table: Table) -> Table:
-    """Return the table with the columns that the map was fitted on."""
     # A column without values in the sample may have some in other rows.
     if reducer.schema_ is not None and not np.array_equal(reducer.schema_.used, table.schema.used):
         return select_columns(table, reducer.schema_.used.tolist())

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -23,7 +24,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_positive, check_real
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Number
 
 INIT_CHOICES = ("pca", "spectral", "random")
@@ -257,7 +257,6 @@ class TSNE(NeighborEmbedding):
         return min(check_real("perplexity", self.perplexity, low=1.0), largest)
 
     def _exaggerations(self) -> Floats:
-        """Return the exaggeration of every iteration."""
         n_early = check_integer("n_early_iter", self.n_early_iter, low=0)
         n_iter = check_integer("n_iter", self.n_iter, low=1)
         early = check_positive("early_exaggeration", self.early_exaggeration)

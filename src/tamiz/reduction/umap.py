@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.spatial import ConvexHull, QhullError
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -29,7 +30,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn
 from tamiz.runtime.validation import check_integer, check_positive, check_real
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
 
 INIT_CHOICES = ("spectral", "pca", "random")
@@ -302,7 +302,6 @@ class UMAP(NeighborEmbedding):
         return self._check_n_neighbors(n_samples) - 1
 
     def _check_n_neighbors(self, n: int) -> int:
-        """Return the number of neighbours for n rows."""
         if self.n_neighbors is None:
             return min(_DEFAULT_NEIGHBORS, n)
         n_neighbors = check_integer("n_neighbors", self.n_neighbors, low=2)
@@ -449,7 +448,7 @@ def _regression_weights(z: Floats, places: Floats, a: float, b: float) -> Floats
     return np.asarray(weights * (1.0 + (centred @ slopes)[:, :, 0]))
 
 
-def _is_outside(z: Floats, places: Floats) -> NDArray[np.bool_]:
+def _is_outside(z: Floats, places: Floats) -> Masks:
     """Return whether points are outside the convex hull of the places, or outside their ranges where a hull is not computed."""
     low, high = places.min(axis=0), places.max(axis=0)
     tolerance = _HULL_TOLERANCE * float((high - low).max())
@@ -490,7 +489,7 @@ def fit_curve(min_dist: float, spread: float) -> tuple[float, float]:
     return float(a) / spread ** (2.0 * float(b)), float(b)
 
 
-def _warn_of_isolated_rows(memberships: sparse.csr_array, numbers: NDArray[np.intp] | None) -> None:
+def _warn_of_isolated_rows(memberships: sparse.csr_array, numbers: Indices | None) -> None:
     """Warn of rows without any membership, which stay where the initial layout has them."""
     alone = np.flatnonzero(np.diff(memberships.indptr) == 0)
     if alone.size:

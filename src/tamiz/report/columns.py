@@ -222,7 +222,6 @@ class ColumnEvidence:
             yield "Kind", f"could be {column.kind_suggestion.kind}: {column.kind_suggestion.reason}."
 
     def _score_text(self, j: int, criterion: CriterionInfo, ranks: Mapping[int, float]) -> str:
-        """Return the score of a column by a criterion, with its rank and the interval of the rank."""
         assert self.ranking is not None
         score = self.ranking.scores[criterion.id][j]
         if score is None:
@@ -270,7 +269,6 @@ def reason_sentence(reason: ColumnReason, subset: SubsetRecord) -> str:
 
 
 def _low_merit_cause(reason: ColumnReason) -> str:
-    """Return the reason why a column would lower the merit."""
     relevance, similar = reason.relevance, reason.similar
     if relevance is None:
         return "adds less than it costs"
@@ -413,7 +411,6 @@ def uncut_text(uncut: UncutColumns, target: str) -> str:
 
 
 def _significant_text(n_found: int, n: int, target: str, level: float, n_tests: int) -> str:
-    """Return in a clause how many columns are significant after the adjustment for a number of tests."""
     verb, tests = "is" if 1 in (n_found, n) else "are", count_with_noun(n_tests, "test")
     return (
         f"{n_found:,} of {count_with_noun(n, 'column')} {verb} significantly related to {target} at a false discovery rate of "

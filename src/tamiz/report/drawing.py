@@ -68,11 +68,9 @@ class Chart:
 
     @property
     def widest(self) -> int:
-        """The width in pixels on a wide screen."""
         return round(_GROWTH * self.width)
 
     def figure(self, background: str = "none") -> Figure:
-        """Return the chart as a figure."""
         with style.context(["default", _STYLE]):
             size = (self.width / 96, self.height / 96)
             figure = Figure(figsize=size, dpi=2 * 96, layout="constrained", facecolor=background)
@@ -85,7 +83,6 @@ class Chart:
         return figure
 
     def svg(self) -> Markup:
-        """Return the chart as an SVG element."""
         written = StringIO()
         with (
             style.context(["default", _STYLE, {"svg.hashsalt": self.name}]),
@@ -180,7 +177,6 @@ def _merge(marks: Iterable[_Mark]) -> Iterator[_Mark]:
 
 
 def _attributes(kind: str, attributes: dict[str, str]) -> dict[str, str]:
-    """Return the attributes of a mark that change how it looks."""
     kept = {name: value for name, value in attributes.items() if name not in ("id", "style", _LINK)}
     style = _declarations(attributes.get("style", ""))
     if kind == "image":
@@ -199,7 +195,6 @@ def _declarations(style: str) -> dict[str, str]:
 
 
 def _joined(style: dict[str, str]) -> str:
-    """Return declarations with the colours of the page."""
     return "; ".join(f"{name}: {_VARIABLES.get(value, value)}" for name, value in style.items())
 
 

@@ -42,7 +42,6 @@ def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
 
 
 def _is_complete(graph: GraphRecord) -> bool:
-    """Whether every row is joined to every other with the same weight."""
     n = graph.n_rows
     return bool(graph.unweighted and n > 2 and graph.n_edges == n * (n - 1) // 2)
 

@@ -97,7 +97,6 @@ def render_verdict(result: StudyRecord) -> str:
 
 
 def read_styles(*names: str) -> Markup:
-    """Return style sheets of the templates as one."""
     return Markup(_read_assets("css", names))  # our own files, without user input
 
 

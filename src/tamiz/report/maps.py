@@ -405,7 +405,6 @@ def collect_clusters(
 
 
 def _is_clear(rule: ClusterRule, n_rows: int) -> bool:
-    """Whether the rule of a cluster stands beside the map."""
     return rule.n_rows >= _MIN_SHARE * n_rows and (rule.coverage or 0.0) >= _MIN_COVERAGE
 
 

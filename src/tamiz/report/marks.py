@@ -36,13 +36,11 @@ class Scale:
 
     @classmethod
     def around(cls, values: Sequence[float]) -> Scale:
-        """Return a scale with a margin around values."""
         low, high = min(values), max(values)
         margin = 0.04 * (high - low) or 0.5
         return cls(low - margin, high + margin)
 
     def at(self, value: float) -> float:
-        """Return the position of a value."""
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
     def mark(self, value: float, interval: Sequence[float] | None = None) -> Markup:
@@ -181,7 +179,6 @@ def point_picture(
 
 
 def map_picture(points: Sequence[Sequence[float]], color: ColorColumn | None, *, one_scale: bool) -> Markup:
-    """Return the points of a map in the colours of a column."""
     if color is None:
         return point_picture(points, None, 0, one_scale=one_scale)
     return point_picture(points, color.values, len(color.levels), one_scale=one_scale)

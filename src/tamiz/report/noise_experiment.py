@@ -74,7 +74,6 @@ def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
 
 
 def _means(experiment: NoiseExperiment, added: Added, model: str, *, selected: bool = False) -> list[float]:
-    """Return the mean scores of a model by the number of added columns."""
     return [one.mean for one in experiment.scores(added, model, selected=selected)]
 
 
@@ -91,7 +90,6 @@ def _score_rows(added: Added, experiment: NoiseExperiment) -> Iterator[tuple[str
 
 
 def score_range(experiment: NoiseExperiment) -> tuple[float, float]:
-    """Return the range of scores that all panels share."""
     every: list[float] = []
     for added, model in itertools.product(experiment.added, experiment.models):
         means = _means(experiment, added, model)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.report import marks
-from tamiz.statistics.base import Floats
 
 # The results of more rows contain coordinates that are rounded to what a screen shows, and other numbers of six digits.
 MAX_EXACT_ROWS = 2_000

@@ -182,7 +182,6 @@ def _curves(quality: QualityRecord, names: Sequence[str]) -> dict[str, Any] | No
 
 
 def _shepard_charts(quality: QualityRecord, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the Shepard diagram of every map."""
     return [
         {
             "label": name,

@@ -102,7 +102,6 @@ def recommendation_text(recommendation: Recommendation, table: TableRecord) -> s
 
 
 def _kept_text(recommendation: Recommendation, table: TableRecord) -> str:
-    """Return which columns to keep."""
     if recommendation.chance:
         return f"No columns are recommended, because the selection may be chance. {recommendation.chance}"
     # A date counts as one column, whatever its parts.
@@ -167,7 +166,6 @@ def _chart(recommendation: Recommendation, table: TableRecord) -> Chart | None:
 
 
 def keep_all_reason(recommendation: Recommendation, table: TableRecord) -> str:
-    """Return why no smaller selection is recommended."""
     if recommendation.nearest is None:
         return "no smaller selection could be compared"
     score_format, nearest = ScoreFormat(recommendation.scorings[0]), recommendation.candidates[recommendation.nearest]
@@ -251,7 +249,6 @@ def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
 
 
 def _rule_text(recommendation: Recommendation) -> str:
-    """Return the rule by which the recommended selection is chosen."""
     score_format = ScoreFormat(recommendation.scorings[0])
     if recommendation.requested:
         return "It is the result of the search that was requested; the others show what it costs."
@@ -296,7 +293,6 @@ def recommendation_cost(recommendation: Recommendation) -> str:
 
 
 def _score_rows(recommendation: Recommendation, scoring: str) -> dict[str, Any]:
-    """Return the rows of the table for one score."""
     score_format = ScoreFormat(scoring)
 
     def cell(name: str, model: str) -> dict[str, str]:

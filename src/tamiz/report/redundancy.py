@@ -138,7 +138,6 @@ def _lead(redundancy: RedundancyRecord, strongest: tuple[float, tuple[str, str],
 
 
 def _method_text(redundancy: RedundancyRecord, n_rows: int) -> str:
-    """Return how columns were compared."""
     sample = f", on a sample of {count_with_noun(redundancy.n_rows, 'row')}" if redundancy.n_rows < n_rows else ""
     text = f"Measure: {label_in_sentence(shorten(redundancy.measure.label, 80))}{sample}."
     if redundancy.method:

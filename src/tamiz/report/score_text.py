@@ -35,7 +35,6 @@ _SCORES = {
 
 
 def model_name(model: str, label: str) -> str:
-    """Return the name of a model inside a sentence."""
     return "nearest neighbours" if model == "knn" else label
 
 
@@ -121,12 +120,10 @@ class ScoreFormat:
 
     @property
     def is_share(self) -> bool:
-        """Whether the score is a share of rows."""
         return self.scoring in ("accuracy", "balanced_accuracy")
 
     @property
     def name(self) -> str:
-        """The score's name in a sentence."""
         return _SCORES.get(self.scoring, (self.scoring.replace("_", " "), ""))[0]
 
     @property
@@ -151,11 +148,9 @@ class ScoreFormat:
         return f"Below −1, much worse than predicting the mean, and drawn at −1: {join_names(low)}." if low else ""
 
     def format_score(self, value: float) -> str:
-        """Return a score as text."""
         return f"{100 * value:.1f}%".replace("-", "−") if self.is_share else self.format_number(value)
 
     def format_number(self, value: float) -> str:
-        """Return a score that is no share of rows as text."""
         return f"{value:.3f}".replace("-", "−") if abs(value) < _LARGE else format_number(value, digits=2)
 
     def format_interval(self, interval: Sequence[float]) -> str:

@@ -203,7 +203,6 @@ def values_text(column: ColumnSummary) -> str:
 
 
 def _statistic_text(column: ColumnSummary, key: str) -> str:
-    """Return a statistic of a column as text, "" if it is not known."""
     value: float | None = getattr(column.numbers, key, None)
     if value is None:
         return ""

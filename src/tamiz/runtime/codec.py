@@ -29,6 +29,7 @@ from typing import (
 
 import numpy as np
 
+from tamiz.arrays import Masks
 from tamiz.runtime.validation import check_lengths as check_lengths
 from tamiz.runtime.verdicts import CODES, Verdict
 
@@ -85,7 +86,6 @@ class FormatError(ValueError):
         self.path = step
 
     def prepend(self, step: str) -> None:
-        """Add the outer step of the path."""
         self.path = f"{step}.{self.path}" if self.path and not self.path.startswith("[") else f"{step}{self.path}"
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ def _json_names(value: dict[Any, Any]) -> dict[str, Any]:
     return found
 
 
-def _json_bits(mask: NDArray[np.bool_]) -> Any:
+def _json_bits(mask: Masks) -> Any:
     return "".join(map(str, mask.astype(int))) if mask.ndim == 1 else [_json_bits(row) for row in mask]
 
 
@@ -174,7 +174,6 @@ def _text_fields(cls: type) -> frozenset[str]:
 
 @cache
 def _reader(hint: Any) -> _Read:
-    """Return the function that reads a value of a type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         (present,) = (argument for argument in arguments if argument is not NoneType)

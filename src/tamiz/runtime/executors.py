@@ -61,11 +61,9 @@ class WorkerProcesses(Executor):
         self._started: list[WorkerProcess] = []
 
     def submit(self, fn: Callable[..., Output], /, *args: Any, **kwargs: Any) -> Future[Output]:
-        """Run a function of a module in a worker."""
         return self._threads.submit(self._run, partial(fn, *args, **kwargs))
 
     def process_ids(self) -> list[int]:
-        """Return the ids of the processes that run."""
         return [worker.pid for worker in self._started if worker.is_alive]
 
     def _run(self, call: Callable[[], Output]) -> Output:
@@ -207,7 +205,6 @@ class Shared:
 
     @property
     def value(self) -> Any:
-        """The value."""
         return _read_shared(self.path)
 
 
@@ -217,8 +214,6 @@ def _read_shared(path: str) -> Any:
 
 
 class _Attempts:
-    """The attempts to run one task."""
-
     def __init__(self, executor: Executor, envelope: bytes, label: str) -> None:
         self._executor, self._envelope, self._label = executor, envelope, label
         self._n_failed = 0

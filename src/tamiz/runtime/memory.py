@@ -44,7 +44,6 @@ class MemoryLimit:
             _limits.add(self)
 
     def remove(self) -> None:
-        """Remove the limit."""
         with _lock:
             _limits.discard(self)
 

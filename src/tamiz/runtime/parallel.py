@@ -210,7 +210,6 @@ class BufferPool(Generic[Buffer]):
         self._buffers: list[Buffer] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the factory without the buffers."""
         return {"_make": self._make, "_buffers": []}
 
     @contextmanager

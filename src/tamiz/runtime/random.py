@@ -9,7 +9,8 @@ from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tamiz.arrays import Indices
 
 Seed: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -27,12 +28,11 @@ def make_rng(random_state: Seed) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
-def sample_rows(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return all row numbers, or a sorted sample of `size` of them."""
+def sample_rows(n_rows: int, size: int, rng: np.random.Generator) -> Indices:
     return np.arange(n_rows) if n_rows <= size else np.sort(rng.choice(n_rows, size, replace=False))
 
 
-def sample_including(preferred: NDArray[np.intp], n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def sample_including(preferred: Indices, n_rows: int, size: int, rng: np.random.Generator) -> Indices:
     """Return a sorted sample of `size` of all rows that contains the preferred ones (ascending), or only these if they are more."""
     if size <= len(preferred):
         return np.sort(rng.choice(preferred, size, replace=False))

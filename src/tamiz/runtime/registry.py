@@ -79,7 +79,6 @@ class Registry:
 
 
 def command_name(entry: Entry) -> str:
-    """Return the name of a method on the command line."""
     return entry.name.replace("_", "-")
 
 
@@ -115,7 +114,6 @@ def method_label(registry: Registry, method: Any) -> dict[str, str]:
 
 
 def entry_label(entry: Entry) -> dict[str, str]:
-    """Return the name and label of an entry."""
     return {"id": entry.name, "label": entry.label}
 
 

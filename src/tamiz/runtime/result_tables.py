@@ -17,7 +17,6 @@ def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def html_table(caption: str, lines: Sequence[Sequence[str]], header: Sequence[str] = ()) -> str:
-    """Return lines of cells as an HTML table."""
     head = f"<thead><tr>{_cells(header, 'th')}</tr></thead>" if header else ""
     rows = "".join(f"<tr>{_cells(line, 'td')}</tr>" for line in lines)
     return f"<table><caption>{escape(caption)}</caption>{head}<tbody>{rows}</tbody></table>"

@@ -81,7 +81,6 @@ class ImputationNote(Verdict):
     reader: str
 
     def __new__(cls, text: str, reader: str) -> Self:
-        """Return the text with the name of what reads the values."""
         note = super().__new__(cls, "TZ207", text)
         note.reader = reader
         return note
@@ -91,7 +90,6 @@ class ImputationNote(Verdict):
         return str(self), self.reader
 
     def with_sentence(self, sentence: str) -> ImputationNote:
-        """Return the note with another sentence."""
         return ImputationNote(sentence, self.reader)
 
 
@@ -182,7 +180,6 @@ def note_user(verdicts: Iterable[Verdict]) -> None:
 
 
 def warn(code: str, sentence: str, columns: Iterable[Any] = ()) -> None:
-    """Warn of one verdict."""
     warn_user([Verdict(code, sentence, columns)])
 
 

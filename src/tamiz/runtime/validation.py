@@ -12,7 +12,6 @@ from tamiz.runtime.registry import suggestion
 
 
 def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
-    """Return `value` as an int within [low, high]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}.")
     number = int(value)
@@ -62,7 +61,6 @@ def check_lengths(**parts: Sized | int) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         meant = suggestion(value, choices) if isinstance(value, str) else ""

@@ -79,7 +79,6 @@ class Verdict(str):
     columns: tuple[str, ...]
 
     def __new__(cls, code: str, sentence: str, columns: Iterable[Any] = ()) -> Self:
-        """Return the sentence."""
         assert code in CODES
         verdict = super().__new__(cls, sentence)
         verdict.code, verdict.columns = code, tuple(map(str, columns))
@@ -91,7 +90,6 @@ class Verdict(str):
 
     @property
     def severity(self) -> Severity:
-        """How much the result depends on it."""
         return CODES[self.code].severity
 
     @property
@@ -105,11 +103,9 @@ class Verdict(str):
         return CODES[self.code].label
 
     def with_sentence(self, sentence: str) -> Verdict:
-        """Return the verdict with another sentence."""
         return Verdict(self.code, sentence, self.columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values."""
         return {
             "code": self.code,
             "severity": self.severity,

@@ -44,8 +44,6 @@ class NoIdleWorkerError(WorkerError):
 
 
 class WorkerProcess:
-    """A process that answers one request at a time."""
-
     def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _WORKER_PROGRAM, json.dumps(sys.path)],
@@ -56,16 +54,13 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process runs."""
         return self._process.poll() is None
 
     def run_request(self, request: bytes) -> Any:
-        """Return the answer to a pickled function and its arguments."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -83,7 +78,6 @@ class WorkerProcess:
         return answer
 
     def kill(self) -> None:
-        """End the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -128,7 +122,6 @@ def start(n: int, first_request: bytes) -> None:
 
 
 def are_idle(n: int) -> bool:
-    """Return whether at least n workers are idle."""
     return sum(worker.is_alive for worker in _idle_workers) >= n
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.search.subset_index import SubsetIndex, SubsetKeys
 from tamiz.storage.invariants import (
@@ -25,8 +26,7 @@ from tamiz.storage.invariants import (
     Number,
 )
 from tamiz.storage.records import Serializable
-from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Floats
+from tamiz.subsets.candidates import Candidates
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,6 @@ class Archive(Serializable):
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the archive in bytes."""
         batches = ((packed, batch.parent_index, batch.starts, batch.flipped) for _, packed, batch in self._batches)
         total = sum(array.nbytes for arrays in batches for array in arrays) + self._merits.nbytes
         total += sum(scores.nbytes for scores in self._fold_scores or ())
@@ -197,7 +196,6 @@ class Archive(Serializable):
 
     @property
     def merits(self) -> Floats:
-        """Merits in the order of evaluation."""
         return self._merits[: len(self)].copy()
 
     @property
@@ -225,7 +223,6 @@ class Archive(Serializable):
 
     @property
     def sizes(self) -> NDArray[np.int32]:
-        """Numbers of columns in the order of evaluation."""
         return np.concatenate(self._sizes)[: len(self)] if self._sizes else np.empty(0, dtype=np.int32)
 
     @property
@@ -235,7 +232,6 @@ class Archive(Serializable):
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns), dtype=bool)
 
     def batches(self) -> Iterator[Candidates]:
-        """Return the recorded batches in order of evaluation."""
         return map(self._unpack_batch, range(self._n_batches))
 
     @property
@@ -249,7 +245,6 @@ class Archive(Serializable):
         return Candidates(parents, candidates.parent_index, candidates.starts, candidates.flipped)
 
     def mask(self, number: int) -> Masks:
-        """Return the mask of one evaluated set."""
         if not 0 <= number < len(self):
             raise IndexError(f"There is no evaluation {number}; there are {len(self)}.")
         batch_number = bisect_right(self._batches, number, key=lambda batch: batch[0]) - 1
@@ -286,7 +281,6 @@ class Archive(Serializable):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the archive with every batch recorded anew."""
         sizes = {name: state[name] for name in ("min_size", "max_size", "min_gain")}
         archive = cls(state["n_columns"], **sizes)
         first = np.cumsum([0, *state["n_parents"]])
@@ -311,19 +305,17 @@ class Archive(Serializable):
         return archive
 
     def keys(self, candidates: Candidates) -> SubsetKeys:
-        """Return the hash keys of candidates."""
         return self._index.keys(candidates)
 
     def lookup(self, keys: SubsetKeys) -> NDArray[np.int64]:
         """Return the number of each evaluated set, -1 for a set that was not evaluated."""
         return self._index.lookup(keys)
 
-    def are_new(self, keys: SubsetKeys) -> NDArray[np.bool_]:
+    def are_new(self, keys: SubsetKeys) -> Masks:
         """Return which sets were not evaluated before; of repeated keys only the first is new."""
         return self._index.are_new(keys)
 
     def merits_at(self, numbers: NDArray[np.int64]) -> Floats:
-        """Return the merits of the sets with these numbers."""
         return self._merits[numbers]
 
     def record(
@@ -427,7 +419,7 @@ class Archive(Serializable):
 
 
 def _best_of_tied(
-    candidates: Candidates, sizes: NDArray[np.int32], tied: NDArray[np.intp], rank: _Rank | None
+    candidates: Candidates, sizes: NDArray[np.int32], tied: Indices, rank: _Rank | None
 ) -> tuple[int | None, _Rank | None]:
     """Return the best ranked of equally good sets and its rank; None where its rank is not above `rank`."""
     if not len(tied) or rank is None:

@@ -17,17 +17,17 @@ from numbers import Integral, Real
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.validation import check_n_features
-from tamiz.subsets.candidates import Masks, Proposal
+from tamiz.subsets.candidates import Proposal
 from tamiz.subsets.evaluator import MeritProperties
 
-Units = Sequence[NDArray[np.intp]]
+Units = Sequence[Indices]
 # A walk returns the reason why it ended.
-Walk: TypeAlias = "Generator[Proposal, NDArray[np.float64], str]"
+Walk: TypeAlias = "Generator[Proposal, Floats, str]"
 Columns: TypeAlias = "Iterable[str | int]"
 # A number of columns, or a share of the columns that can be chosen; or the pair (smallest, largest) of such.
 SetSize: TypeAlias = "float | tuple[float, float]"
@@ -63,18 +63,18 @@ class Problem:
     fixed: Masks
     excluded: Masks
     start: Masks | None = None
-    units: list[NDArray[np.intp]] = field(default_factory=list)
+    units: list[Indices] = field(default_factory=list)
     merit_properties: MeritProperties = field(default_factory=MeritProperties)
     tolerance: float = 0.0
 
-    def additions(self, mask: Masks) -> list[NDArray[np.intp]]:
+    def additions(self, mask: Masks) -> list[Indices]:
         """Return the units that can be added so that an allowed size stays reachable."""
         size = int(mask.sum())
         return movable_units(
             [unit for unit in self.units if not mask[unit[0]]], self.min_size - size, self.max_size - size
         )
 
-    def removals(self, mask: Masks) -> list[NDArray[np.intp]]:
+    def removals(self, mask: Masks) -> list[Indices]:
         """Return the units that can be dropped so that an allowed size stays reachable."""
         size = int(mask.sum())
         return movable_units([unit for unit in self.units if mask[unit[0]]], size - self.max_size, size - self.min_size)
@@ -97,7 +97,7 @@ def nearest_sizes(widths: Iterable[int], min_size: int, max_size: int) -> list[i
     return [below.bit_length() - 1] * bool(below) + [max_size + lowest] * bool(above)
 
 
-def movable_units(units: Units, min_columns: int, max_columns: int) -> list[NDArray[np.intp]]:
+def movable_units(units: Units, min_columns: int, max_columns: int) -> list[Indices]:
     """Return the units after whose move a total of `min_columns` to `max_columns` moved columns stays reachable."""
     widths = [len(unit) for unit in units]
     leads = {width: width <= max_columns for width in set(widths)}
@@ -162,7 +162,7 @@ class Search(BaseEstimator, ABC):
         """Return the largest number of evaluations, None where it has no useful bound."""
         return None
 
-    def make_problem(self, names: Sequence[str], usable: NDArray[np.intp], n_features: SetSize | None) -> Problem:
+    def make_problem(self, names: Sequence[str], usable: Indices, n_features: SetSize | None) -> Problem:
         """Return the problem of choosing among the usable columns of a table."""
         n = len(names)
         fixed = column_mask(self.fixed, names, "fixed")
@@ -198,8 +198,8 @@ class Search(BaseEstimator, ABC):
                     raise ValueError(f"start contains only a part of the column group of {names[unit[0]]!r}.")
         return Problem(n, min_size, max_size, n_features is not None, fixed, excluded, start, units)
 
-    def _units(self, names: Sequence[str], fixed: Masks, excluded: Masks) -> list[NDArray[np.intp]]:
-        units: list[NDArray[np.intp]] = []
+    def _units(self, names: Sequence[str], fixed: Masks, excluded: Masks) -> list[Indices]:
+        units: list[Indices] = []
         grouped = np.zeros(len(names), dtype=bool)
         for group in self.column_groups or ():
             mask = column_mask(group, names, "column_groups")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer
 from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
 from tamiz.search.forward import starting_mask
-from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Floats
+from tamiz.subsets.candidates import Candidates
 
 
 class Beam(Search):
@@ -90,7 +89,7 @@ class Beam(Search):
         return n_evaluations
 
 
-def _best_sets(additions: list[tuple[Masks, list[NDArray[np.intp]]]], merits: Floats, width: int) -> list[Masks]:
+def _best_sets(additions: list[tuple[Masks, list[Indices]]], merits: Floats, width: int) -> list[Masks]:
     """Return the best distinct sets, best first."""
     origin = [(mask, unit) for mask, units in additions for unit in units]
     best: dict[bytes, Masks] = {}

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.forward import starting_mask
-from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Floats
+from tamiz.subsets.candidates import Candidates
 
 Direction = Literal["forward", "backward", "bidirectional"]
 _DIRECTIONS = ("forward", "backward", "bidirectional")
@@ -113,7 +112,7 @@ class BestFirst(Search):
             nearest = _best_child(nearest, units, merits)
         return f"no improvement in {self.patience} consecutive {'step' if self.patience == 1 else 'steps'}"
 
-    def _moves(self, problem: Problem, mask: Masks) -> list[NDArray[np.intp]]:
+    def _moves(self, problem: Problem, mask: Masks) -> list[Indices]:
         additions = [] if self.direction == "backward" else problem.additions(mask)
         return additions if self.direction == "forward" else additions + problem.removals(mask)
 
@@ -124,7 +123,7 @@ def _size_distance(problem: Problem, mask: Masks) -> int:
     return max(problem.min_size - size, size - problem.max_size, 0)
 
 
-def _best_child(mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> Masks:
+def _best_child(mask: Masks, units: list[Indices], merits: Floats) -> Masks:
     child = mask.copy()
     child[units[int(np.argmax(merits))]] ^= True
     return child
@@ -138,7 +137,7 @@ class _Incumbent:
         self.merit = merit
         self._min_gain = min_gain
 
-    def update(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> bool:
+    def update(self, mask: Masks, units: list[Indices], merits: Floats) -> bool:
         """Compare the children of a set with the best, and return whether one of them is a gain."""
         gained = False
         for number in np.flatnonzero(merits >= self.merit).tolist():
@@ -161,12 +160,11 @@ class _Frontier:
     """
 
     def __init__(self, mask: Masks, merit: float) -> None:
-        self._batches: list[tuple[Masks, list[NDArray[np.intp]], Floats, NDArray[np.intp], NDArray[np.intp]]] = []
+        self._batches: list[tuple[Masks, list[Indices], Floats, Indices, Indices]] = []
         self._heap: list[tuple[float, int, int, int]] = []
         self.push(mask, [np.empty(0, dtype=np.intp)], np.array([merit]))
 
-    def push(self, mask: Masks, units: list[NDArray[np.intp]], merits: Floats) -> None:
-        """Add the children of a set."""
+    def push(self, mask: Masks, units: list[Indices], merits: Floats) -> None:
         sizes = int(mask.sum()) + np.array([-len(unit) if mask[unit].any() else len(unit) for unit in units])
         self._batches.append((mask.copy(), units, merits, sizes, np.lexsort((sizes, -merits))))
         self._queue(len(self._batches) - 1, 0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.search.base import Problem, Search, Walk
 from tamiz.search.forward import forward_path
-from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Floats
+from tamiz.subsets.candidates import Candidates
 
 
 class Bidirectional(Search):
@@ -79,11 +78,10 @@ class _FloatingState:
         self.merit = merits[self.size]
 
     def best_merit(self) -> float:
-        """Return the best merit of an allowed size."""
         allowed = [m for size, m in self.merits.items() if self.problem.min_size <= size <= self.problem.max_size]
         return max(allowed, default=-np.inf)
 
-    def flip_unit(self, unit: NDArray[np.intp], merit: float) -> None:
+    def flip_unit(self, unit: Indices, merit: float) -> None:
         """Add a unit, or drop it where the set contains it, and record the merit."""
         self.mask[unit] ^= True
         self.size = int(self.mask.sum())

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamiz.arrays import Floats, Masks
 from tamiz.runtime.validation import check_real
 from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.exact.branching import branch_quadratic
 from tamiz.search.exact.quadratic import BoundedCandidates, UnitQuadraticForm, no_candidates
 from tamiz.search.unit_sets import count_sets, expand_units
-from tamiz.subsets.candidates import Candidates, Masks, Proposal
-from tamiz.subsets.evaluator import Floats
+from tamiz.subsets.candidates import Candidates, Proposal
 
 # Nodes that are expanded together: their children are bounded in one call.
 _NODES_PER_BATCH = 32

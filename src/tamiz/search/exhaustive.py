@@ -16,14 +16,14 @@ from itertools import combinations
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Indices, Masks
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime import parallel
 from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.exact.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
 from tamiz.search.unit_sets import count_completions, count_sets
-from tamiz.subsets.candidates import Candidates, Masks, Proposal, ScanResult
+from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
 # Enumerating all codes takes about 1 ns for each, enumerating combinations of allowed sizes 10 to 100 ns: codes are used up to this
 # many codes for each allowed set.
@@ -145,7 +145,7 @@ def all_candidates(problem: Problem) -> Iterator[Candidates]:
         yield Candidates.concatenate(batch)
 
 
-def _prefix_families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int, ...], list[NDArray[np.intp]]]]:
+def _prefix_families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int, ...], list[Indices]]]:
     """Yield prefixes of sets, and for each the last units that complete it to a set of an allowed size."""
     widths = np.array([len(unit) for unit in problem.units], dtype=np.intp)
     lightest = n_fixed + np.cumsum(np.sort(widths))
@@ -228,13 +228,11 @@ class CodeRange(EnumerationProposal[tuple[int, int]]):
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
-        """Ranges of runs."""
         spans = parallel.block_ranges(self.last - self.first, _CODES_PER_BLOCK >> self._n_low)
         return [(self.first + start, self.first + stop) for start, stop in spans]
 
     @property
     def n_sets(self) -> float:
-        """The number of codes."""
         return (self.last - self.first) << self._n_low
 
     @property
@@ -242,7 +240,6 @@ class CodeRange(EnumerationProposal[tuple[int, int]]):
         return min(len(self.form), _N_LOW_UNITS)
 
     def evaluate_block(self, block: tuple[int, int], budget: int) -> BlockResult:
-        """Evaluate the sets of a range of runs."""
         n = len(self.form)
         best_merit = np.array([self.best.merit])
         # A set of the same merit is better where it is smaller, or of equal size with earlier units.
@@ -290,22 +287,17 @@ class PrefixRange:
 
 @dataclass(frozen=True)
 class CombinationProposal(EnumerationProposal[PrefixRange]):
-    """The sets of several prefix ranges."""
-
     prefix_ranges: list[PrefixRange] = field(repr=False)
 
     @property
     def blocks(self) -> list[PrefixRange]:
-        """The prefix ranges."""
         return self.prefix_ranges
 
     @property
     def n_sets(self) -> float:
-        """The number of sets of all ranges."""
         return sum(prefix_range.n_sets for prefix_range in self.prefix_ranges)
 
     def evaluate_block(self, block: PrefixRange, budget: int) -> BlockResult:
-        """Evaluate the sets of a prefix range."""
         units = np.flatnonzero(self.best.members)
         best_merit = np.array([self.best.merit])
         # Size, number of units, and the units.

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamiz.arrays import Floats, Masks
 from tamiz.search.base import Problem, Search, Walk, max_moves
-from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Floats
+from tamiz.subsets.candidates import Candidates
 
 
 class Forward(Search):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tamiz.arrays import Masks
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.search.forward import starting_mask
 from tamiz.search.subset_index import SubsetIndex
 from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 
 # Mutations of a child that is not a new set, before it is left out.
 _MAX_RETRIES = 5
@@ -138,7 +139,6 @@ class _Breeder:
         return self._repair_sizes(members, np.zeros_like(members))
 
     def breed(self, one: Masks, other: Masks, mutation: float) -> Masks:
-        """Return a mutated child of every pair of parents."""
         members = np.where(self._rng.random(one.shape) < 0.5, one, other)
         n_in = members.sum(axis=1, keepdims=True)
         n_out = members.shape[1] - n_in

@@ -24,10 +24,11 @@ from typing import IO, Any
 
 import numpy as np
 
+from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
 from tamiz.search.subset_index import SubsetIndex
-from tamiz.subsets.candidates import Candidates, Masks
-from tamiz.subsets.evaluator import Evaluator, Floats
+from tamiz.subsets.candidates import Candidates
+from tamiz.subsets.evaluator import Evaluator
 
 _FORMAT = "tamiz journal 2"
 # Between a line and its checksum.
@@ -131,7 +132,6 @@ class Journal:
         return line
 
     def _next_checksum(self, line: str) -> str:
-        """Return the checksum of the file with this line appended."""
         self._checksum = zlib.crc32(line.encode(), self._checksum)
         return f"{self._checksum:08x}"
 
@@ -170,7 +170,6 @@ class Journal:
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

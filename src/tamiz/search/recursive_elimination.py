@@ -7,11 +7,11 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import ImportanceGetter, MeritProperties
 
 
@@ -143,10 +143,7 @@ class RecursiveElimination(Search):
             dropped = min(_n_dropped(step, n_left), n_drops)
             n_left, n_drops = n_left - dropped, n_drops - dropped
 
-    def _importances(
-        self, merit: MeritProperties, mask: Masks, units: list[NDArray[np.intp]], n_repeats: int
-    ) -> NDArray[np.float64]:
-        """Return the importances of units in a set."""
+    def _importances(self, merit: MeritProperties, mask: Masks, units: list[Indices], n_repeats: int) -> Floats:
         found = merit.importances(mask, units, n_repeats, self.importance_getter)
         if found is None:
             raise ValueError(
@@ -174,5 +171,4 @@ def _check_step(step: float) -> float:
 
 
 def _n_dropped(step: float, n_units: int) -> int:
-    """Return how many of `n_units` units are dropped in one step."""
     return min(n_units, int(step)) if step >= 1 else max(1, int(step * n_units))

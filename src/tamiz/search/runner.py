@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes
 from tamiz.search.archive import Archive
@@ -15,7 +16,7 @@ from tamiz.search.base import Problem, Search, Walk
 from tamiz.search.journal import Journal
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator, Floats
+from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
 
 # A plan times the first sets of a search: at most this many, for at most this long.
@@ -53,7 +54,6 @@ class SearchJob:
     duplicates: dict[int, int] = field(default_factory=dict)
 
     def run(self, stop: StoppingRule | None, journal: Journal | None = None) -> Archive:
-        """Run the search and return its archive."""
         problem = self.problem if stop is None else replace(self.problem, tolerance=stop.tolerance)
         walk = self.search.walk(problem, self.rng)
         archive = run_search(

@@ -51,24 +51,19 @@ class AnyOf(StoppingRule):
 
     @property
     def tolerance(self) -> float:
-        """The larger tolerance of the two."""
         return max(self.first.tolerance, self.second.tolerance)
 
     def start(self) -> StoppingRule:
-        """Start both rules."""
         return AnyOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
-        """Return the reason of the first rule that stops."""
         return self.first.reason(archive) or self.second.reason(archive)
 
     def remaining_evaluations(self, archive: Archive) -> int | None:
-        """Return the smaller number."""
         remaining = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
         return min((n for n in remaining if n is not None), default=None)
 
     def time_limit(self) -> float | None:
-        """Return the shorter time limit."""
         times = [limit for limit in (self.first.time_limit(), self.second.time_limit()) if limit is not None]
         return min(times, default=None)
 
@@ -82,11 +77,9 @@ class AllOf(StoppingRule):
 
     @property
     def tolerance(self) -> float:
-        """The larger tolerance of the two."""
         return max(self.first.tolerance, self.second.tolerance)
 
     def start(self) -> StoppingRule:
-        """Start both rules."""
         return AllOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
@@ -177,14 +170,11 @@ class Seconds(StoppingRule):
 
 
 class _Deadline(StoppingRule):
-    """Stop when a deadline has passed."""
-
     def __init__(self, limit: float, deadline: float) -> None:
         self.limit = limit
         self.deadline = deadline
 
     def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
-        """Return the reason when the deadline has passed."""
         if time.monotonic() < self.deadline:
             return None
         return "1 second has passed" if self.limit == 1 else f"{self.limit:g} seconds have passed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Masks
 from tamiz.kernels import hashing as kernels
 from tamiz.subsets.candidates import Candidates
 
@@ -32,7 +33,6 @@ class SubsetIndex:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the index in bytes."""
         return self._keys.nbytes + self._slots.nbytes + self._byte_keys.nbytes + self._column_keys.nbytes
 
     def keys(self, candidates: Candidates) -> SubsetKeys:
@@ -49,12 +49,11 @@ class SubsetIndex:
         kernels.find_sets(keys, self._slots, self._keys, numbers)
         return numbers
 
-    def are_new(self, keys: SubsetKeys) -> NDArray[np.bool_]:
+    def are_new(self, keys: SubsetKeys) -> Masks:
         """Return which sets were not added before; of repeated keys only the first is new."""
         return (self.lookup(keys) < 0) & (first_occurrences(keys) == np.arange(len(keys)))
 
     def add(self, keys: SubsetKeys) -> None:
-        """Add distinct new sets."""
         count = self._count + len(keys)
         if count > len(self._keys):
             grown = np.empty((max(count, 2 * len(self._keys)), 2), dtype=np.uint64)
@@ -72,7 +71,6 @@ class SubsetIndex:
 
 
 def first_occurrences(keys: SubsetKeys) -> NDArray[np.int64]:
-    """Return for every key the index of its first occurrence among these keys."""
     first = np.empty(len(keys), dtype=np.int64)
     kernels.first_occurrences(keys, first)
     return first

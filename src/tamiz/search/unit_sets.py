@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.search.base import Problem
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Masks
 
 
 def count_sets(problem: Problem) -> int:
@@ -73,7 +71,7 @@ class UnitSetSampler:
         The largest number of columns of a set.
     """
 
-    def __init__(self, units: Sequence[NDArray[np.intp]], max_size: int) -> None:
+    def __init__(self, units: Sequence[Indices], max_size: int) -> None:
         width = np.array([len(unit) for unit in units], dtype=np.intp)
         self._width_classes = [(int(value), np.flatnonzero(width == value)) for value in np.unique(width)]
         self._log_choices = [_log_binomials(len(members)) for _, members in self._width_classes]
@@ -87,11 +85,11 @@ class UnitSetSampler:
                 reached[:] = np.logaddexp(reached, before[size] + log_choices[:n])
             self._log_counts.append(counts)
 
-    def log_counts(self) -> NDArray[np.float64]:
+    def log_counts(self) -> Floats:
         """Return the logarithm of the number of sets of every size from 0 to `max_size`."""
         return self._log_counts[-1]
 
-    def draw(self, sizes: NDArray[np.intp], rng: np.random.Generator) -> Masks:
+    def draw(self, sizes: Indices, rng: np.random.Generator) -> Masks:
         """Return the mask of a random set of units for each of these sizes; all sets of a size are equally probable."""
         members = np.zeros((len(sizes), sum(len(units) for _, units in self._width_classes)), dtype=bool)
         for member, size in zip(members, sizes.tolist(), strict=True):
@@ -105,7 +103,6 @@ class UnitSetSampler:
         return members
 
     def _draw_count(self, width_class: int, size: int, rng: np.random.Generator) -> int:
-        """Return how many units of a width class a random set of a size has."""
         value, units = self._width_classes[width_class]
         n = np.arange(min(len(units), size // value) + 1)
         log_weights = self._log_choices[width_class][n] + self._log_counts[width_class][size - value * n]
@@ -113,8 +110,8 @@ class UnitSetSampler:
         return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
 
 
-def _log_binomials(n: int) -> NDArray[np.float64]:
+def _log_binomials(n: int) -> Floats:
     """Return log(n choose k) for k from 0 to n."""
     k = np.arange(n + 1)
-    binomials: NDArray[np.float64] = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    binomials: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     return binomials

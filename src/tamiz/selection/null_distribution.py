@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.runtime.codec import JsonResult
-from tamiz.statistics.base import Floats
 
 # With fewer permutations p cannot be 0.05.
 MIN_PERMUTATIONS = 19
@@ -39,7 +39,6 @@ class PermutationNull(JsonResult):
 
     @property
     def median(self) -> float:
-        """The median of the null distribution."""
         return float(np.median(self.null_values))
 
     @property

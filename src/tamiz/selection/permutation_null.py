@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tamiz.arrays import Indices
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.selection.null_distribution import MIN_PERMUTATIONS, PermutationNull
@@ -17,7 +18,6 @@ from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows, target_array, with_groups
 
-RowIndices = NDArray[np.intp]
 Target = NDArray[Any]
 
 # Tables up to this number of values get the default number of permutations; larger ones the smallest that allows p = 0.05.
@@ -83,7 +83,7 @@ def chance_null(
     return PermutationNull(np.array(merits), observed, "merit", shuffle.description)
 
 
-def has_significant_column(table: Table, columns: RowIndices, level: float) -> bool:
+def has_significant_column(table: Table, columns: Indices, level: float) -> bool:
     """Return whether the rank test of one of some columns with the target has a p-value of at most `level`.
 
     The rows of a group are not independent: a row of each group, drawn at random, is tested.
@@ -99,7 +99,7 @@ def has_significant_column(table: Table, columns: RowIndices, level: float) -> b
     return bool(np.where(tests.few_expected, 0.0, tests.log_p).min() <= np.log(level))
 
 
-def target_shuffle(table: Table, rows: RowIndices | None = None) -> TargetShuffle:
+def target_shuffle(table: Table, rows: Indices | None = None) -> TargetShuffle:
     """Return how the target of a table may be shuffled; if `rows` is passed, other rows keep their values.
 
     Rows of a group are correlated, and so are neighbouring rows in time. Free permutation would destroy this correlation, and any
@@ -130,7 +130,7 @@ def target_shuffle(table: Table, rows: RowIndices | None = None) -> TargetShuffl
     return TargetShuffle("shuffled within groups", within)
 
 
-def _shuffle_subset(shuffle: TargetShuffle, y: Target, rows: RowIndices) -> TargetShuffle:
+def _shuffle_subset(shuffle: TargetShuffle, y: Target, rows: Indices) -> TargetShuffle:
     """Return a shuffle of some rows as one of all rows, in which the others keep their values."""
 
     def draw(rng: np.random.Generator) -> Target:
@@ -141,7 +141,7 @@ def _shuffle_subset(shuffle: TargetShuffle, y: Target, rows: RowIndices) -> Targ
     return TargetShuffle(shuffle.description, draw)
 
 
-def _between_group_share(y: Target, members: list[RowIndices], *, has_classes: bool) -> float:
+def _between_group_share(y: Target, members: list[Indices], *, has_classes: bool) -> float:
     """Return the share of the target's variance, or of the Gini index of its classes, that is between groups."""
 
     def variation(values: Target) -> float:
@@ -152,7 +152,7 @@ def _between_group_share(y: Target, members: list[RowIndices], *, has_classes: b
     return 1 - sum(variation(y[rows]) for rows in members) / variation(y)
 
 
-def _shuffle_groups(y: Target, members: list[RowIndices]) -> TargetShuffle:
+def _shuffle_groups(y: Target, members: list[Indices]) -> TargetShuffle:
     # The values of a group are resampled to the size of the group that receives them. In 400 tables of noise in which groups differ
     # in columns and target, at most 7 % have p = 0.05, whether group sizes are equal, spread, or one group is most of the table. If
     # the values are concatenated across group borders instead, 14 to 39 % of the tables with unequal groups have.
@@ -173,7 +173,7 @@ def _shuffle_groups(y: Target, members: list[RowIndices]) -> TargetShuffle:
     return TargetShuffle("exchanged among whole groups", draw)
 
 
-def _shift_in_time(y: Target, order: NDArray[np.intp]) -> TargetShuffle:
+def _shift_in_time(y: Target, order: Indices) -> TargetShuffle:
     # In 120 tables of 300 rows of autoregressive noise (coefficients 0.5 to 0.97), 5 to 6 % have p = 0.05 with this shift, 8 to 47
     # % if blocks of sqrt(n) rows are permuted, and all if single rows are.
     series = y[order]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Tags
 
+from tamiz.arrays import Masks
 from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.criteria.column_scores import score_columns, score_outputs
 from tamiz.exceptions import DataError
@@ -34,7 +34,6 @@ from tamiz.storage.invariants import (
     Invariants,
     Nullable,
 )
-from tamiz.subsets.candidates import Masks
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.row_groups import untestable_reason
@@ -245,7 +244,7 @@ class RankSelector(Selector):
         sizes = range(1, len(table.schema.used) + 1) if sizes is None else sizes
         return {size: ranked.set_params(n_features=size)._select_support(table.schema) for size in sizes}
 
-    def _select_support(self, schema: Schema) -> NDArray[np.bool_]:
+    def _select_support(self, schema: Schema) -> Masks:
         kept = np.zeros(schema.n_columns, dtype=bool)
         kept[schema.used] = True
         if self.n_features is not None:
@@ -268,7 +267,7 @@ class RankSelector(Selector):
             kept &= self._is_significant(schema)
         return kept
 
-    def _is_significant(self, schema: Schema) -> NDArray[np.bool_]:
+    def _is_significant(self, schema: Schema) -> Masks:
         """Return whether the adjusted p-value of each column is at most `fdr`; warn if none is."""
         fdr = check_real("fdr", self.fdr, low=0, high=1)
         assert self.adjusted_p_values_ is not None

@@ -6,11 +6,11 @@ from math import comb, expm1, log1p
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.column_pairs import (
@@ -33,7 +33,6 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
-from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
@@ -306,8 +305,8 @@ class RedundancyFilter(Selector):
 
 def _chance_warnings(
     table: Table,
-    varied: NDArray[np.intp],
-    kept: NDArray[np.intp],
+    varied: Indices,
+    kept: Indices,
     determined: list[list[int]],
     n_common: list[int],
     measure: str,
@@ -393,7 +392,7 @@ class _ColumnAssociations:
         Correlations of the numeric columns, for regressions.
     """
 
-    def __init__(self, table: Table, varied: NDArray[np.intp], measure: str, threshold: float) -> None:
+    def __init__(self, table: Table, varied: Indices, measure: str, threshold: float) -> None:
         self.threshold = min(threshold, 1.0 - ROUNDING)
         self.correlations: Floats | None = None
         if measure == "kinds":
@@ -427,7 +426,7 @@ class _ColumnAssociations:
             self.pairs[first, second] = self.pairs[second, first] = np.clip(values, 0.0, 1.0)
         self._add_duplicates(table, varied)
 
-    def _correlate(self, table: Table, columns: NDArray[np.intp], measure: str) -> None:
+    def _correlate(self, table: Table, columns: Indices, measure: str) -> None:
         """Compute the associations of numeric columns: of pairs, on the rows with both values, and correlations for regressions."""
         n, schema = len(columns), table.schema
         incomplete = tuple(j for j in columns.tolist() if schema.columns[j].n_missing)
@@ -446,7 +445,7 @@ class _ColumnAssociations:
             pairs = np.where(n_common < schema.n_rows, pairs**2, 0.0)
         self.pairs[here] = pairs
 
-    def _add_duplicates(self, table: Table, varied: NDArray[np.intp]) -> None:
+    def _add_duplicates(self, table: Table, varied: Indices) -> None:
         """Set the association of exact duplicates to 1: numbers that are nearly constant may lie in one interval."""
         fingerprints = compute_fingerprints(table, rows=False, distinct_values=False).columns
         position = {j: k for k, j in enumerate(varied.tolist())}
@@ -456,7 +455,7 @@ class _ColumnAssociations:
         for columns in equal.values():
             self.pairs[np.ix_(columns, columns)] = 1.0
 
-    def visit(self, order: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, list[list[int]]]:
+    def visit(self, order: Indices) -> tuple[Indices, Floats, list[list[int]]]:
         """Return the kept columns, each column's association when it was visited, and the columns that determine it."""
         p = len(self.pairs)
         strongest, partner = np.zeros(p), np.zeros(p, dtype=np.intp)

@@ -54,7 +54,6 @@ class RepetitionPlan:
     max_bytes: float
 
     def __str__(self) -> str:
-        """Return the plan as two sentences."""
         several = f"at most {self.max_repetitions:,} {self.unit}, {self.seconds_per_repetition:.2g} seconds each; "
         return (
             f"Plan: {several if self.max_repetitions > 1 else ''}{format_duration(self.estimated_seconds)}; about "
@@ -128,7 +127,6 @@ class TimeLimit:
 
     @property
     def has_passed(self) -> bool:
-        """Whether the time is over."""
         return time.monotonic() > self._end
 
     def check(self, what: str) -> None:

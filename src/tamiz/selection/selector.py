@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Masks
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.runtime.notebook import PictureMixin
@@ -113,7 +114,7 @@ class Selector(SelectorMixin, MetaEstimatorMixin, PictureMixin):
             for j in self.schema_.used.tolist()
         ]
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
+    def _get_support_mask(self) -> Masks:
         check_is_fitted(self)
         return self._support
 

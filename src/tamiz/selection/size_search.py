@@ -304,7 +304,6 @@ class SizeSearchCV(Selector):
             return list(progress.track_progress("Folds", scores, len(paths)))
 
     def _choose_size(self, results: dict[str, NDArray[Any]]) -> int:
-        """Return the size that the rule chooses."""
         means = results["mean_test_score"]
         best = int(np.argmax(means))
         if np.isneginf(means[best]):

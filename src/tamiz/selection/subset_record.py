@@ -112,5 +112,4 @@ class SubsetRecord:
         return self.bound is not None and self.bound <= self.value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON types."""
         return to_json(self)

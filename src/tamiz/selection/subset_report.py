@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
@@ -71,9 +72,7 @@ _MAX_EFFORT = 4_000_000.0
 _MAX_SETS, _MAX_BYTES = 5_000, 25_000_000
 
 
-def merits_within_effort(
-    selector: SubsetSelector, table: Table, candidates: Candidates, description: str
-) -> NDArray[np.float64]:
+def merits_within_effort(selector: SubsetSelector, table: Table, candidates: Candidates, description: str) -> Floats:
     """Return the merits of sets, from the archive of the search or computed in order within a work limit.
 
     A merit that is not computed, or does not exist, is NaN, with a warning.
@@ -154,16 +153,13 @@ def describe_reasons(selector: SubsetSelector, table: Table) -> tuple[ColumnReas
     )
 
 
-def _column_groups(problem: Problem, used: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
+def _column_groups(problem: Problem, used: Indices) -> dict[int, Indices]:
     """Return the column group of every column, which contains the column itself."""
     alone = {int(j): np.array([j]) for j in used}
     return alone | {int(j): unit for unit in problem.units for j in unit}
 
 
-def _flipped_merits(
-    selector: SubsetSelector, table: Table, column_groups: dict[int, NDArray[np.intp]]
-) -> list[float | None]:
-    """Return the merit of the subset with each column flipped; the selected columns are computed first."""
+def _flipped_merits(selector: SubsetSelector, table: Table, column_groups: dict[int, Indices]) -> list[float | None]:
     support, used = selector.support_, table.schema.used
     first = np.concatenate([used[support[used]], used[~support[used]]])
     flipped = Candidates.from_flips(support, [column_groups[j] for j in first.tolist()])
@@ -173,7 +169,7 @@ def _flipped_merits(
 
 
 def similar_columns(
-    table: Table, chosen: NDArray[np.intp], missing: Any
+    table: Table, chosen: Indices, missing: Any
 ) -> tuple[dict[int, float], dict[int, tuple[SimilarColumn, ...]]]:
     """Return the symmetric uncertainty of every column with the target, and the selected columns that are most similar to it."""
     schema, used = table.schema, table.schema.used
@@ -277,9 +273,7 @@ def _requested_sizes(selector: SubsetSelector) -> tuple[int, int] | None:
     return problem.min_size, problem.max_size
 
 
-def _best_and_worst_by_size(
-    sizes: NDArray[Any], merits: NDArray[np.float64], chosen: int | None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _best_and_worst_by_size(sizes: NDArray[Any], merits: Floats, chosen: int | None) -> tuple[Indices, Indices]:
     """Return one best and one worst set of every size, or of some of very many sizes; the selected set if it is a best one."""
     found = np.arange(len(sizes))
     if chosen is not None:
@@ -293,7 +287,7 @@ def _best_and_worst_by_size(
     return order[ends[some]], order[starts[some]]
 
 
-def _sets_to_draw(sizes: NDArray[Any], merits: NDArray[np.float64], required: NDArray[np.intp]) -> NDArray[np.intp]:
+def _sets_to_draw(sizes: NDArray[Any], merits: Floats, required: Indices) -> Indices:
     """Return the sets to draw: all, or the required ones and others evenly spaced by size and, within a size, by merit."""
     n = len(sizes)
     if n <= _MAX_DRAWN:

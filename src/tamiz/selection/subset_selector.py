@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria.base import Merit, MultiOutputMerit
 from tamiz.criteria.kind_associations import COPY
 from tamiz.exceptions import DataError
@@ -55,7 +56,7 @@ from tamiz.storage.invariants import (
     Nullable,
     Number,
 )
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import NaNCheckEvaluator
 from tamiz.table.base import Table
 from tamiz.table.date_parts import expand_dates
@@ -288,7 +289,7 @@ class SubsetSelector(Selector):
         with parallel.thread_session(self.n_jobs):
             return self._find_chance(self._make_job(table, None, None, None, copy.deepcopy(self.random_state), {})[0])
 
-    def _equivalence_warnings(self, job: SearchJob, selected: NDArray[np.intp]) -> list[Verdict]:
+    def _equivalence_warnings(self, job: SearchJob, selected: Indices) -> list[Verdict]:
         """Return a warning on selected columns that are copies or recodings of each other, unless they had to be selected."""
         if len(selected) < 2:
             return []
@@ -325,7 +326,6 @@ class SubsetSelector(Selector):
         return kept, same
 
     def _warn_of_chance(self, null: PermutationNull | None) -> None:
-        """Warn of a selection whose merit may be chance."""
         if null is None:
             return
         n = int(self.support_.sum())
@@ -421,7 +421,7 @@ class SubsetSelector(Selector):
 
     def merits(
         self, masks: Masks, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None, **params: Any
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return the merits of sets of columns, from the archive or evaluated now.
 
         Parameters

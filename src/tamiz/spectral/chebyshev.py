@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.runtime.random import make_rng
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
-from tamiz.statistics.base import Floats
 
 # Ratio of the polynomial at the lowest value to its maximum above the cut. A larger gain makes the directions nearly dependent.
 FILTER_GAIN = 20.0
@@ -44,7 +44,6 @@ class ChebyshevFilter:
 
     @property
     def description(self) -> str:
-        """Description of the method for reports."""
         return (
             f"Chebyshev polynomials of degree up to {self._largest_degree}"
             if self._largest_degree

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import blas, lapack
 
+from tamiz.arrays import Floats
 from tamiz.kernels.sparse_factorization import count_factor_entries, minimum_degree
 from tamiz.kernels.supernodal_factorization import (
     assemble_panel,
@@ -19,7 +20,6 @@ from tamiz.kernels.supernodal_factorization import (
 )
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 
 class SparseCholesky:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
@@ -19,7 +20,6 @@ from tamiz.runtime.validation import check_integer, check_memory, check_real
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import Basis, RitzPairs
 from tamiz.spectral.solver_policy import SolverPolicy
-from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
 # The dense solver is fastest up to this many rows, or if more than 1 / 6 of all pairs are wanted.
@@ -180,7 +180,6 @@ def _fill_other_vectors(
 
 
 def _restore_row_order(pencil: Pencil, values: Floats) -> Floats:
-    """Return values in the order of the graph's rows."""
     out = np.empty(values.shape)
     out[pencil.row_order] = values
     return out

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+from tamiz.arrays import Floats
 from tamiz.runtime.optional_imports import import_optional
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
-from tamiz.statistics.base import Floats
 
 MIN_PYAMG = "5.2"
 # Damping of the Jacobi smoother, which reduces high-frequency errors.
@@ -84,7 +84,6 @@ class Multigrid:
 
     @property
     def description(self) -> str:
-        """Description of the method for reports."""
         return f"algebraic multigrid of {len(self._levels) + 1} levels"
 
     def directions(self, ritz: RitzPairs) -> Floats:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.graphs.components import traverse_components
 from tamiz.graphs.laplacian import MAX_PANEL_WIDTH, Laplacian, panel_width
 from tamiz.kernels.sparse_graphs import project_out_null
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # With more rows than this a panel does not fit into the cache of a core. Products are then up to twice as fast if neighbouring rows
 # of the graph are close in memory.
@@ -100,7 +100,6 @@ class Pencil:
         self.laplacian_product.recurrence_step(self._inverse_b, y, out, a, c, b)
 
     def multiply(self, X: Floats) -> Floats:
-        """Return M X."""
         out = np.empty(X.shape)
         for columns, y in self.panels(X):
             z = self.scratch_panel(y.shape[1], 0)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime import parallel
 from tamiz.spectral.pencil import Pencil
-from tamiz.statistics.base import Floats
 
 Output = TypeVar("Output")
 # Rows per block of tall products.
@@ -75,12 +74,12 @@ class RitzPairs:
         )
 
     @property
-    def unconverged(self) -> NDArray[np.bool_]:
+    def unconverged(self) -> Masks:
         """Which pairs have not converged."""
         return self.residuals > _TARGET_SHARE * self.residual_targets
 
     @property
-    def active_indices(self) -> NDArray[np.intp]:
+    def active_indices(self) -> Indices:
         """The lowest unconverged pairs, up to 16, padded with the highest other pairs to a multiple of 4."""
         lowest = np.flatnonzero(self.unconverged)[:_MAX_ACTIVE]
         others = np.setdiff1d(np.arange(len(self.values)), lowest)
@@ -147,7 +146,6 @@ class Basis:
         return values, Y
 
     def combine(self, Y: Floats) -> Floats:
-        """Return the linear combinations Q Y."""
         out = np.empty((self._pencil.n, Y.shape[1]))
         Y = np.ascontiguousarray(Y)
         self._for_each_chunk(lambda rows: np.matmul(self._Q[: self.size, rows].T, Y, out=out[rows]))
@@ -188,7 +186,6 @@ class Basis:
         return new
 
     def _project(self, new: Floats) -> Floats:
-        """Return the coefficients Q' new."""
         return self._sum_chunks(lambda rows: self._Q[: self.size, rows] @ new[rows])
 
     def _remove_projection(self, new: Floats, along: Floats) -> tuple[Floats, Floats]:

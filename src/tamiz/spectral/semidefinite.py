@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+from tamiz.arrays import Floats
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.spectral.cholesky import SparseCholesky
-from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
 _EPSILON = float(np.finfo(np.float64).eps)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.sparse_factorization import count_factor_entries, factorize, fill_factor_rows, substitute
 from tamiz.runtime import parallel
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
-from tamiz.statistics.base import Floats
 
 # Factor entries per row below which a solve costs less than the rest of a round.
 _CHEAP_FACTOR_ENTRIES = 30
@@ -53,7 +53,6 @@ class ShiftInvert:
 
     @property
     def description(self) -> str:
-        """Description of the method for reports."""
         return f"inverse iteration by elimination, {len(self._rows):,} entries"
 
     def directions(self, ritz: RitzPairs) -> Floats:

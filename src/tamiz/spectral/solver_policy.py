@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.kernels.sparse_factorization import minimum_degree
 from tamiz.runtime.random import make_rng
 from tamiz.spectral.chebyshev import FILTER_GAIN, ChebyshevFilter
@@ -14,7 +15,6 @@ from tamiz.spectral.multigrid import Multigrid
 from tamiz.spectral.pencil import Pencil
 from tamiz.spectral.rayleigh_ritz import RitzPairs
 from tamiz.spectral.shift_invert import ShiftInvert
-from tamiz.statistics.base import Floats
 
 # Measured seconds per operation. The choice depends on sizes and counts only, never on a clock, so that it is reproducible.
 _CALL_SECONDS = 4e-5
@@ -77,11 +77,9 @@ class SolverPolicy:
 
     @property
     def description(self) -> str:
-        """Description of the solver used last."""
         return self._solver.description
 
     def start_directions(self, block: int) -> Floats:
-        """Return the first directions."""
         return self._chebyshev.start_directions(make_rng(0).uniform(-1.0, 1.0, size=(self._pencil.n, block)))
 
     def directions(self, ritz: RitzPairs) -> Floats:
@@ -156,7 +154,6 @@ class SolverPolicy:
         return math.sqrt(2 * work * self._pencil.n)
 
     def _elimination_seconds(self) -> float:
-        """Return the estimated seconds of an elimination and the rounds after it."""
         if math.isinf(self._elimination_work):
             return math.inf
         factor = _FACTOR_ENTRY_SECONDS * self._factor_entries(self._elimination_work)

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
+from tamiz.arrays import Codes, Floats
 
 
 @dataclass(frozen=True)
@@ -41,12 +40,10 @@ class Block:
 
     @cached_property
     def numeric_columns(self) -> tuple[int, ...]:
-        """The numeric columns of the table."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind == "f")
 
     @cached_property
     def categorical_columns(self) -> tuple[int, ...]:
-        """The categorical columns of the table."""
         return tuple(j for j, values in self.values.items() if values.dtype.kind != "f")
 
     @property
@@ -91,7 +88,6 @@ class Block:
         return Block(self.rows, values, self.y, self.weight, whole)
 
     def slice_rows(self, start: int, stop: int) -> Block:
-        """Return the rows start .. stop of the table."""
         here = slice(start - self.rows.start, stop - self.rows.start)
         part = Block(
             range(start, stop),
@@ -130,16 +126,6 @@ class _SlicedColumns(Mapping[int, NDArray[Any]]):
 
     def __len__(self) -> int:
         return len(self._values)
-
-
-def divide_or_zero(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return a / b, and 0 where b is not positive."""
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=np.asarray(b) > 0)
-
-
-def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where numbers are NaN, or codes of levels are negative."""
-    return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
 
 
 def _stack_columns(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats
 from tamiz.kernels.coded_tables import count_cells, grouped_moments, mdl_tables
 from tamiz.kernels.contingency import stacked_entropies, table_entropies
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Block, Codes, Floats, Statistic
+from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import Coding, ContingencyTables, LevelCounts
 from tamiz.statistics.cuts import CutPoints, SortedColumn, n_log_n_table
 from tamiz.statistics.moments import ClassMoments, Moments
@@ -69,7 +69,6 @@ class ColumnCells:
 
     @classmethod
     def from_levels(cls, codes: Codes, n_levels: int) -> ColumnCells:
-        """Code a categorical column by its levels."""
         return cls(np.where(codes < 0, np.int32(n_levels), codes), np.empty(0), np.empty(0), np.ones(n_levels))
 
     @property
@@ -156,8 +155,6 @@ class CodedTable:
 
 
 class WeightedTable:
-    """A coded table with weights of its rows."""
-
     def __init__(self, table: CodedTable, weight: Floats, log_table: Floats) -> None:
         self._table = table
         self._weight = weight
@@ -259,7 +256,7 @@ class WeightedTable:
     def _fill_moments(self, statistic: ClassMoments) -> None:
         weight = self._weight[self._table.class_order]
         starts = self._table.class_starts[[0, -1]] if isinstance(statistic, Moments) else self._table.class_starts
-        out: NDArray[np.float64] = np.empty((statistic.n_classes, 5))
+        out: Floats = np.empty((statistic.n_classes, 5))
         for k, column in enumerate(statistic.columns):
             grouped_moments(self._table.values_by_class[column], starts, weight, out)
             statistic.weight[:, k], statistic.mean[:, k], statistic.squared_deviations[:, k] = out.T[:3]

@@ -14,10 +14,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats
 from tamiz.kernels.code_counts import count_columns, count_pairs
 from tamiz.kernels.contingency import add_pair_weights, bin_values
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Block, Codes, Floats, Statistic
+from tamiz.statistics.base import Block, Statistic
 
 # Codes 0 .. 126 and -1 for a missing value fit into a signed byte.
 _MAX_BYTE_CODES = 128
@@ -41,7 +42,6 @@ class Coding:
     edges: Mapping[int, Floats]
 
     def encode(self, block: Block, column: int) -> Codes:
-        """Return the codes of a column in the rows of a block."""
         values = block.column(column)
         if column not in self.edges:
             return values
@@ -107,13 +107,11 @@ class ContingencyTables(Statistic):
 
     @property
     def tables(self) -> list[Floats]:
-        """The table of each pair."""
         ranges = zip(self._starts, self._starts[1:], self._shapes, strict=False)
         return [self._cells[start:stop].reshape(shape) for start, stop, shape in ranges]
 
     @property
     def key(self) -> Hashable:
-        """Pairs and coding."""
         return type(self), self.pairs, self.coding.fingerprint
 
     def empty(self) -> Self:
@@ -123,7 +121,6 @@ class ContingencyTables(Statistic):
         return made
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         groups, others = self._grouped_pairs if block.weight is None else ([], range(len(self.pairs)))
         for group in groups:
             group.count(block, self.coding, self._cells)
@@ -165,7 +162,6 @@ class ContingencyTables(Statistic):
         return groups, others
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         self._cells += other._cells
         self.n_samples += other.n_samples
         return self
@@ -187,7 +183,6 @@ class LevelCounts(Statistic):
 
     @property
     def key(self) -> Hashable:
-        """Columns and coding."""
         return type(self), self.columns, self.coding.fingerprint
 
     def empty(self) -> Self:
@@ -195,7 +190,6 @@ class LevelCounts(Statistic):
         return type(self)(self.columns, self.coding)
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         for counts, column in zip(self.counts, self.columns, strict=True):
             codes = self.coding.encode(block, column)
             counts += np.bincount(np.where(codes < 0, len(counts) - 1, codes), block.weight, len(counts))
@@ -203,7 +197,6 @@ class LevelCounts(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         for mine, theirs in zip(self.counts, other.counts, strict=True):
             mine += theirs
         self.n_samples += other.n_samples
@@ -252,7 +245,6 @@ class CodedRows(Statistic):
 
     @property
     def key(self) -> Hashable:
-        """Columns and coding."""
         return type(self), self.columns, self.coding.fingerprint
 
     def empty(self) -> Self:
@@ -283,7 +275,6 @@ class CodedRows(Statistic):
         return part
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         self._code_blocks.append(self.encode(block))
         if block.weight is not None:
             self._weights.append(block.weight)
@@ -291,14 +282,12 @@ class CodedRows(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         self._code_blocks += other._code_blocks
         self._weights += other._weights
         self.n_samples += other.n_samples
         return self
 
     def finish(self) -> None:
-        """Concatenate the blocks."""
         shape = (len(self.columns), 0)
         parts = self._code_blocks or [np.empty(shape, dtype=self.dtype)]
         self.codes: Any = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, divide_or_zero, is_missing
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Block, Floats, Statistic, divide_or_zero, is_missing
+from tamiz.statistics.base import Block, Statistic
 
 # Values of a chunk, and its minimum and maximum number of rows: a chunk stays in the cache, and blocks of 4096 rows are one chunk.
 _CHUNK_VALUES, _MIN_ROWS, _MAX_ROWS = 2**22, 256, 4096
@@ -142,7 +143,6 @@ class ScatterMatrix(Statistic):
         return new
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         if block.dtype != np.float32 or self.with_squares:
             self._add_block(block, np.float64)
             return self
@@ -236,7 +236,6 @@ class ScatterMatrix(Statistic):
         return not total[small].any()
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         self._centre = np.where(np.isnan(self._centre), other._centre, self._centre)
         moved = self._centre - other._centre
         shift = np.where(np.isnan(moved), 0.0, moved)
@@ -267,7 +266,6 @@ class ScatterMatrix(Statistic):
         return self._squares + shift[:, None] * (self._weights[self._presence_index] * shift[:, None] - 2 * self._sums)
 
     def finish(self) -> None:
-        """Move the centre to the mean."""
         rows = np.arange(len(self._centre))
         weight = self._weights[self._presence_index, self._presence_index]
         own = self._sums[rows, self._presence_index]
@@ -289,7 +287,6 @@ class ScatterMatrix(Statistic):
 
     @property
     def present_weight(self) -> Floats:
-        """Weight of the rows in which each coordinate is present."""
         return self._weights[self._presence_index, self._presence_index]
 
     def pairwise_covariance(self) -> tuple[Floats, Floats]:
@@ -362,7 +359,6 @@ class CommonRows(Statistic):
 
     @property
     def key(self) -> Hashable:
-        """The columns."""
         return type(self), self.columns
 
     def empty(self) -> Self:
@@ -370,7 +366,6 @@ class CommonRows(Statistic):
         return type(self)(self.columns)
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         # Sums of so few ones are exact in float32.
         for part in block.split_rows(max(_COMMON_TILE // len(self.columns), 256)):
             present = np.array([~is_missing(part.values[j]) for j in self.columns], dtype=np.float32)
@@ -379,7 +374,6 @@ class CommonRows(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         self.counts += other.counts
         self.n_samples += other.n_samples
         return self

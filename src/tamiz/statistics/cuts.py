@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tamiz.arrays import Codes, Floats
 from tamiz.kernels.cuts import mdl_cuts, merge_classes, split_classes
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Block, Codes, Floats
+from tamiz.statistics.base import Block
 from tamiz.statistics.whole_columns import WholeColumns
 
 # The largest number of intervals: codes have two bytes.
@@ -187,12 +188,10 @@ class CutPoints(WholeColumns):
 
     @property
     def edges(self) -> dict[int, Floats]:
-        """The cut points of every column."""
         return self.results
 
     @property
     def key(self) -> Hashable:
-        """Columns and rule."""
         return type(self), self.columns, type(self.rule), *self.rule.get_params().items(), self.n_classes
 
     def empty(self) -> Self:
@@ -206,7 +205,6 @@ class CutPoints(WholeColumns):
         return np.ascontiguousarray(super()._target(block), dtype=np.int32)
 
     def finish(self) -> None:
-        """Sort and cut the columns."""
         n = self.n_samples
         if n > _CHUNK_ROWS:
             check_memory(_SHARED_ROW_BYTES * n, f"Cutting columns of {n:,} rows", _MEMORY_HINT)

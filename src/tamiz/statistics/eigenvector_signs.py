@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 # Absolute values within this relative difference of the largest count as equal: the accuracy of iterative eigenvectors.
 _TIE_TOLERANCE = 1e-6

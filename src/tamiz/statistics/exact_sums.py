@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 _HEAD_BITS = 26
 
@@ -37,7 +37,6 @@ def round_to_scale(values: Floats, scale: float) -> Floats:
 
 
 def split_numbers(values: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Return the heads and tails of numbers."""
     values = round_to_scale(values, scale)
     head = (values + splitter(scale)) - splitter(scale)
     return head, values - head
@@ -52,21 +51,18 @@ class SplitNumbers:
 
     @classmethod
     def from_values(cls, values: Floats, scale: float) -> SplitNumbers:
-        """Return split numbers."""
         return cls(*split_numbers(values, scale))
 
     def __add__(self, other: SplitNumbers) -> SplitNumbers:
         return SplitNumbers(self.head + other.head, self.tail + other.tail)
 
     def __mul__(self, factor: Any) -> SplitNumbers:
-        """Multiply by small whole numbers."""
         return SplitNumbers(self.head * factor, self.tail * factor)
 
     def __getitem__(self, chosen: Any) -> SplitNumbers:
         return SplitNumbers(self.head[chosen], self.tail[chosen])
 
     def sum(self, axis: int | None = None) -> SplitNumbers:
-        """Return the sums along an axis."""
         return SplitNumbers(self.head.sum(axis=axis), self.tail.sum(axis=axis))
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import gammaln
 
-from tamiz.statistics.base import Floats, divide_or_zero
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.statistics.tail_probabilities import log_chi2_sf, log_f_sf
 from tamiz.statistics.target_ranks import RankCovariance
@@ -69,13 +69,11 @@ class ColumnTests:
 
     @classmethod
     def untested(cls, n: int) -> Self:
-        """Return n columns without a test."""
         zeros = np.zeros((4, n))
         return cls(np.full(n, np.nan), *zeros, *np.zeros((3, n), dtype=bool))
 
     @classmethod
     def concatenate(cls, parts: Sequence[ColumnTests]) -> Self:
-        """Return the tests of several groups of columns as one."""
         return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
 
     @classmethod
@@ -105,12 +103,10 @@ class ColumnTests:
         return cls(**found)
 
     def select(self, columns: Sequence[int]) -> ColumnTests:
-        """Return the tests of some columns."""
         return ColumnTests(*(getattr(self, one.name)[list(columns)] for one in fields(self)))
 
     @property
     def is_tested(self) -> Any:
-        """Whether each column could be tested."""
         return ~np.isnan(self.statistic)
 
     def p_values(self) -> Floats:
@@ -289,7 +285,6 @@ def _is_constant(moments: ClassMoments) -> Any:
 def _f_tests(
     between: Floats, within: Floats, df_between: Floats, df_within: Floats, n_rows: Floats, testable: Any
 ) -> ColumnTests:
-    """Return F tests from sums of squares."""
     testable = testable & (df_between > 0) & (df_within > 0) & (between + within > 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         statistic = (between / df_between) / (within / df_within)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 # Student's t of more degrees of freedom is normal.
 _MAX_DOF = 1e8
@@ -33,13 +33,11 @@ class WeightedRows:
     is_sampling: bool = False
 
     def take(self, rows: NDArray[Any]) -> WeightedRows:
-        """Return some of the rows."""
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         return WeightedRows(self.weight[rows], groups, self.is_sampling)
 
     @property
     def total(self) -> float:
-        """The sum of the weights."""
         return float(self.weight.sum())
 
     @property
@@ -78,7 +76,6 @@ class WeightedRows:
         return np.asarray(products / self.total**2 * (units / (units - 1) if units > 1 else 1.0))
 
     def variance(self, influence: Floats) -> float:
-        """Return the variance of the weighted mean of influence values of shape (n_rows,)."""
         return float(self.covariance(influence[:, None])[0, 0])
 
     def design_effect(self, influence: Floats) -> float:
@@ -103,5 +100,4 @@ def t_quantile(alpha: float, dof: float) -> float:
 
 
 def t_p_value(statistic: float, dof: float) -> float:
-    """Return the two-sided p-value of a statistic of Student's t."""
     return 2 * float(special.stdtr(dof, -statistic) if dof < _MAX_DOF else special.ndtr(-statistic))

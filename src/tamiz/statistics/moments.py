@@ -7,8 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from tamiz.arrays import divide_or_zero
 from tamiz.kernels.moments import class_moments, sort_by_class
-from tamiz.statistics.base import Block, Statistic, divide_or_zero
+from tamiz.statistics.base import Block, Statistic
 
 
 class ClassMoments(Statistic):
@@ -33,7 +34,6 @@ class ClassMoments(Statistic):
 
     @property
     def key(self) -> Hashable:
-        """Columns and classes."""
         return type(self), self.columns, self.n_classes
 
     def empty(self) -> Self:
@@ -48,7 +48,6 @@ class ClassMoments(Statistic):
         return block.column(column)
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         part = self.empty() if self.n_samples else self
         order, starts = np.empty(len(block.rows), dtype=np.int64), np.empty(self.n_classes + 1, dtype=np.int64)
         sort_by_class(self._labels(block), order, starts)
@@ -78,8 +77,6 @@ class ClassMoments(Statistic):
 
 
 class Moments(ClassMoments):
-    """Moments of each column over all rows."""
-
     def __init__(self, columns: tuple[int, ...], n_classes: int = 1) -> None:
         super().__init__(columns, n_classes)
 

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tamiz.arrays import Floats
 from tamiz.runtime.validation import check_choice
-from tamiz.statistics.base import Floats
 
 Correction: TypeAlias = Literal["benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni"]
 CORRECTIONS: tuple[Correction, ...] = ("benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 # A share of unexplained variance below this is 0, and the column is determined exactly: sums of many rows are rounded.
 ROUNDING = 1e-10
@@ -84,7 +84,6 @@ class StepwiseRegression:
         return max(ROUNDING, 4 * float(np.finfo(float).eps) * size**2)
 
     def add(self, column: int) -> None:
-        """Add a column to the set."""
         k = len(self.columns)
         factor = self._factor[:k]
         row = (self._correlations[column] - factor[:, column] @ factor) / np.sqrt(self._unexplained[column])

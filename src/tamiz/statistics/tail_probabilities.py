@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats, Masks
 
 # Probabilities above this have all their digits; smaller ones are computed as logarithms, by continued fractions.
 _MIN_PROBABILITY = 1e-290
@@ -125,6 +124,6 @@ def _gamma_fraction(a: Floats, x: Floats) -> Floats:
     return value
 
 
-def _is_near_one(factor: Floats) -> NDArray[np.bool_]:
+def _is_near_one(factor: Floats) -> Masks:
     """Return whether a factor no longer changes the value. Later factors differ from 1 by rounding errors, at times by more."""
     return np.asarray(np.abs(factor - 1) < 4 * np.finfo(np.float64).eps)

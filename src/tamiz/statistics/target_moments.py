@@ -7,8 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from tamiz.arrays import divide_or_zero
 from tamiz.kernels.moments import paired_moments
-from tamiz.statistics.base import Block, Statistic, divide_or_zero
+from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.moments import ClassMoments
 
 
@@ -30,7 +31,6 @@ class LevelMoments(ClassMoments):
 
     @property
     def key(self) -> Hashable:
-        """Column and levels."""
         return type(self), self.columns, self.n_levels, self.missing_is_level
 
     def empty(self) -> Self:
@@ -71,7 +71,6 @@ class TargetCovariances(Statistic):
 
     @property
     def key(self) -> Hashable:
-        """Columns."""
         return type(self), self.columns
 
     def empty(self) -> Self:
@@ -79,7 +78,6 @@ class TargetCovariances(Statistic):
         return type(self)(self.columns)
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         part = self.empty() if self.n_samples else self
         y, weight = np.ascontiguousarray(block.y, dtype=np.float64), block.weight_or_ones
         out = np.empty(6)

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks
 from tamiz.kernels.midranks import centred_midranks, group_rank_sums, rank_products
-from tamiz.statistics.base import Floats
 from tamiz.statistics.whole_columns import WholeColumns
 
 # Bytes for each row while a column is ranked: its values, their order, ranks, codes and a mask.
@@ -70,7 +70,6 @@ class TargetRanks(WholeColumns):
 
     @property
     def ranks(self) -> dict[int, GroupRanks | RankCovariance]:
-        """The ranks of every column."""
         return self.results
 
     @property
@@ -83,7 +82,6 @@ class TargetRanks(WholeColumns):
         return type(self)(self.columns, self.n_levels, self.n_classes, missing_is_level=self.missing_is_level)
 
     def finish(self) -> None:
-        """Rank the columns."""
         y = np.concatenate([np.empty(0, dtype=np.int32 if self.n_classes else np.float64), *self._y])
         ranker = _TargetRanker(y, self._all_weights())
 
@@ -111,19 +109,17 @@ class _TargetRanker:
             self._order = np.argsort(self._y)
             self._complete = self._rank(self._y, self._order, self._every_row)
 
-    def _rank(self, values: Floats, order: NDArray[np.int64], included: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def _rank(self, values: Floats, order: NDArray[np.int64], included: Masks) -> tuple[Floats, Floats]:
         """Return the centred ranks of the rows, and their weight and sum of squares."""
         ranks, sums = np.empty(len(values)), np.empty(2)
         centred_midranks(values, order, included, self._weight, ranks, sums)
         return ranks, sums
 
     def column_ranks(self, values: Floats, n_classes: int) -> GroupRanks:
-        """Return the ranks of a numeric column by class."""
         ranks, sums = self._rank(values, np.argsort(values), self._every_row)
         return self._sum_by_group(values, ranks, self._every_row, self._y.astype(np.int32), n_classes, sums)
 
     def target_ranks(self, codes: NDArray[np.int32], n_levels: int) -> GroupRanks:
-        """Return the ranks of the target by level of a categorical column."""
         included = codes >= 0
         ranks, sums = self._complete if included.all() else self._rank(self._y, self._order, included)
         return self._sum_by_group(self._y, ranks, included, codes, n_levels, sums)
@@ -140,7 +136,7 @@ class _TargetRanker:
         self,
         values: Floats,
         ranks: Floats,
-        included: NDArray[np.bool_],
+        included: Masks,
         labels: NDArray[np.int32],
         n_groups: int,
         sums: Floats,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 # Levels with fewer rows in both samples together are counted as one, so that the chi-squared distribution is accurate.
 _MIN_LEVEL_ROWS = 10

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory_gate import MemoryGate
-from tamiz.statistics.base import Block, Floats, Statistic
+from tamiz.statistics.base import Block, Statistic
 
 # Values of the columns that one task reads.
 _TASK_VALUES = 2**14
@@ -50,7 +51,6 @@ class WholeColumns(Statistic):
         return made
 
     def update(self, block: Block) -> Self:
-        """Add the rows of a block."""
         for column in self.columns:
             self._values[column].append(block.values.get(column, block.y))  # type: ignore[arg-type]  # there is a target
         self._y.append(self._target(block))
@@ -60,7 +60,6 @@ class WholeColumns(Statistic):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows of another statistic."""
         for column in self.columns:
             self._values[column] += other._values[column]
         self._y += other._y

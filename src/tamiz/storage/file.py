@@ -15,9 +15,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from tamiz import __version__
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_memory
-from tamiz.storage.arrays import COMPRESSION_LEVEL, ArrayReader, ArrayWriter
 from tamiz.storage.atomic_write import atomic_path
 from tamiz.storage.json_tree import TreeReader, TreeWriter
+from tamiz.storage.packed_arrays import COMPRESSION_LEVEL, ArrayReader, ArrayWriter
 
 _FORMAT_VERSION = 1
 _DOCUMENT = "tamiz.json"
@@ -144,7 +144,6 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _read_file(file: BinaryIO, source: Path) -> Any:
-    """Return the object in an open file."""
     has_zip_signature = file.read(4) == b"PK\x03\x04"
     try:
         with ZipFile(file) as archive:

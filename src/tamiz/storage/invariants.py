@@ -47,8 +47,6 @@ class ArraySizes:
 
 
 class Invariant(ABC):
-    """A condition on a value."""
-
     @abstractmethod
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         """Raise BrokenInvariantError if the value violates the condition."""
@@ -58,13 +56,10 @@ Invariants: TypeAlias = Mapping[str, "Invariant | tuple[Invariant, ...]"]
 
 
 class InstanceOf(Invariant):
-    """An instance of one of several classes."""
-
     def __init__(self, *classes: type) -> None:
         self._classes = classes
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Check the class."""
         if not isinstance(value, self._classes):
             names = " or ".join(one.__name__ for one in self._classes)
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a {names}")
@@ -77,7 +72,6 @@ class OneOf(Invariant):
         self._values = values
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Compare the value with all of them."""
         if not any(type(value) is type(one) and value == one for one in self._values):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, none of {', '.join(map(repr, self._values))}")
 
@@ -91,7 +85,6 @@ class Number(Invariant):
         self._low, self._high, self._allow_infinite, self._allow_missing = low, high, allow_infinite, allow_missing
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
-        """Check the type and the range."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a number")
         if self._allow_missing and np.isnan(value):
@@ -110,7 +103,6 @@ class Integer(Invariant):
         self._low, self._below, self._size = low, below, size
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Check the type and the range."""
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a whole number")
         if not self._low <= value < sizes.resolve(self._below):
@@ -204,8 +196,6 @@ class IntegerArray(Array):
 
 
 class BoolArray(Array):
-    """An array of booleans."""
-
     def __init__(self, *shape: str | int) -> None:
         super().__init__(*shape, dtypes=(np.bool_,))
 
@@ -217,7 +207,6 @@ class ListOf(Invariant):
         self._member, self._size = member, size
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Check the members."""
         if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim == 1):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a list")
         for number, one in enumerate(value):
@@ -240,7 +229,6 @@ class Nullable(Invariant):
         self._invariant = invariant
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
-        """Check a value that is not None."""
         if value is not None:
             self._invariant.check(value, path, sizes)
 
@@ -258,7 +246,6 @@ class Condition(Invariant):
 
 
 def collect_invariants(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]]:
-    """Return the invariants of a class and its base classes."""
     found: dict[str, Invariant | tuple[Invariant, ...]] = {}
     for one in reversed(cls.__mro__):
         found.update(vars(one).get("invariants", {}))
@@ -279,7 +266,6 @@ def check_invariants(invariants: Invariants, state: Mapping[str, Any]) -> None:
 
 
 def _resolve_path(state: Mapping[str, Any], path: str, invariant: Invariant) -> Any:
-    """Return the value at a path."""
     first, *others = path.split(".")
     value = state.get(first) if isinstance(invariant, Nullable) else state[first]
     for name in others:

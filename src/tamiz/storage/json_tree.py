@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
-from tamiz.storage.arrays import DTYPE_KINDS, ArrayReader, ArrayWriter
+from tamiz.storage.packed_arrays import DTYPE_KINDS, ArrayReader, ArrayWriter
 from tamiz.storage.records import class_path, find_format, restore_object
 
 Json: TypeAlias = Any
@@ -240,8 +240,6 @@ _CODEC_BY_TAG = {codec.tag: codec for codec in CODECS}
 
 
 class TreeWriter:
-    """Converts an object to a tree and arrays."""
-
     def __init__(self, arrays: ArrayWriter) -> None:
         self.arrays = arrays
         self._shared_numbers: dict[int, int] = {}
@@ -270,19 +268,15 @@ class TreeWriter:
         return tree
 
     def write_values(self, values: Any, location: str) -> list[Json]:
-        """Return the trees of several values."""
         return [self.write_value(value, f"{location}[{number}]") for number, value in enumerate(values)]
 
 
 class TreeReader:
-    """Converts a tree and arrays to an object."""
-
     def __init__(self, arrays: ArrayReader) -> None:
         self.arrays = arrays
         self._shared: list[Any] = []
 
     def read_value(self, tree: Json) -> Any:
-        """Return the value of a tree."""
         if isinstance(tree, list):
             return self.read_values(tree)
         if not isinstance(tree, dict):
@@ -303,7 +297,6 @@ class TreeReader:
         return value
 
     def read_values(self, trees: list[Json]) -> list[Any]:
-        """Return the values of several trees."""
         return [self.read_value(tree) for tree in trees]
 
 

@@ -25,7 +25,6 @@ _NAMED_PARAMETERS = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def constructor_parameters(cls: type) -> tuple[str, ...]:
-    """Return the names of the parameters of the constructor."""
     parameters = signature(cls).parameters.items()
     return tuple(name for name, parameter in parameters if parameter.kind in _NAMED_PARAMETERS)
 
@@ -140,8 +139,6 @@ def _is_fitted_attribute(cls: Any, name: str) -> bool:
 
 
 class _PlainFormat(ObjectFormat):
-    """Frozen dataclasses and named tuples."""
-
     def accepts(self, cls: Any) -> bool:
         if is_dataclass(cls):
             return bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009 - not known to type checkers
@@ -166,7 +163,6 @@ def find_format(cls: type) -> ObjectFormat | None:
 
 
 def class_path(cls: type) -> str:
-    """Return the name of a class in a file."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Masks = NDArray[np.bool_]
+from tamiz.arrays import Masks
+
 # int32 where many are stored.
 Indices = NDArray[np.integer[Any]]
 
 
 class Proposal(ABC):
-    """The next sets that a search evaluates."""
-
     @abstractmethod
     def scan(self, budget: int | None) -> ScanResult:
         """Return the sets to evaluate, and what is known after inspecting at most `budget` sets."""
@@ -71,7 +70,6 @@ class Candidates(Proposal):
         )
 
     def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - the runner applies the budget
-        """Return all candidates."""
         return ScanResult(self)
 
     def __len__(self) -> int:
@@ -104,7 +102,6 @@ class Candidates(Proposal):
         return masks
 
     def sizes(self) -> NDArray[np.intp]:
-        """Return the number of columns of every candidate."""
         owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
         change = np.where(self.parents[self.parent_index[owner], self.flipped], -1, 1)
         grown = np.bincount(owner, change, len(self)) if len(owner) else np.zeros(len(self))

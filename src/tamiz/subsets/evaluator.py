@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.subsets.candidates import Candidates, Masks
+from tamiz.subsets.candidates import Candidates
 
-Floats = NDArray[np.float64]
-Unit = NDArray[np.intp]
+Unit = Indices
 # How the importances of columns are found, as `RecursiveElimination` describes it.
 ImportanceGetter: TypeAlias = "str | Callable[[Any], Any]"
 
@@ -25,7 +24,6 @@ class MeritProperties:
 
     @property
     def name(self) -> str:
-        """Name of the merit in messages."""
         return type(self).__name__.strip("_").removesuffix("Evaluator")
 
     @property
@@ -43,7 +41,6 @@ class MeritProperties:
         return None
 
     def upper_bounds(self, masks: Masks) -> Floats | None:  # noqa: ARG002 - a merit with a bound reads the masks
-        """Return for each mask an upper bound of the merits of all its subsets, None if the merit has no bound."""
         return None
 
     def importances(
@@ -93,8 +90,6 @@ class MeritProperties:
 
 
 class Evaluator(MeritProperties, ABC):
-    """A merit for one table."""
-
     @abstractmethod
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate; each value depends only on its candidate."""
@@ -125,17 +120,14 @@ class NaNCheckEvaluator(Evaluator):
 
     @property
     def name(self) -> str:
-        """Name of the merit."""
         return self._evaluator.name
 
     @property
     def method(self) -> str:
-        """How the merit is computed."""
         return self._evaluator.method
 
     @property
     def evaluation_cost(self) -> float:
-        """Cost of evaluating a set."""
         return self._evaluator.evaluation_cost
 
     def evaluate(self, candidates: Candidates) -> Floats:
@@ -163,11 +155,9 @@ class NaNCheckEvaluator(Evaluator):
         )
 
     def quadratic_form(self) -> tuple[Floats, Floats] | None:
-        """Return c and A of the merit."""
         return self._evaluator.quadratic_form()
 
     def upper_bounds(self, masks: Masks) -> Floats | None:
-        """Return upper bounds of the merit."""
         return self._evaluator.upper_bounds(masks)
 
     def importances(
@@ -177,7 +167,6 @@ class NaNCheckEvaluator(Evaluator):
         return self._evaluator.importances(mask, units, n_repeats, getter)
 
     def max_bytes(self) -> float:
-        """Return the maximum memory of the evaluator in bytes."""
         return self._evaluator.max_bytes()
 
     def identity_fields(self) -> dict[str, Any]:
@@ -185,11 +174,9 @@ class NaNCheckEvaluator(Evaluator):
         return self._evaluator.identity_fields()
 
     def notes(self) -> list[Verdict]:
-        """Return notes for the user at the end of a search."""
         return self._evaluator.notes()
 
     def subset_notes(self, mask: Masks) -> list[str]:
-        """Return notes on the merit of one set."""
         return self._evaluator.subset_notes(mask)
 
     def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:

@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 
 from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.table.base import Table
 from tamiz.table.encoded_table import EncodedTable
 from tamiz.table.schema import Column
-from tamiz.table.views import RowNumbers, target_array, weight_array
+from tamiz.table.views import target_array, weight_array
 
 
 class AppendedColumns:
@@ -65,5 +66,5 @@ class AppendedColumns:
         table.metadata = opened.metadata
         return table
 
-    def _refuse_frame(self, names: Sequence[str], rows: RowNumbers) -> NoReturn:  # noqa: ARG002 - the signature of a frame function
+    def _refuse_frame(self, names: Sequence[str], rows: Indices) -> NoReturn:  # noqa: ARG002 - the signature of a frame function
         raise DataError(f"Added columns are not in the user's table: {self._advice}.")

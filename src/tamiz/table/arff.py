@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.verdicts import Verdict
@@ -46,7 +46,7 @@ def open_arff(path: Path, options: OpenOptions) -> Table:
         j = by_name[name]
         return _read_column(attributes[j], rows, j)
 
-    def make_frame(names: Sequence[str], kept: NDArray[np.intp]) -> Any:
+    def make_frame(names: Sequence[str], kept: Indices) -> Any:
         table = pa.table({name: _frame_values(load(name).values, rows, by_name[name]) for name in names})
         return table if is_every_row(kept, len(rows)) else table.take(pa.array(kept))
 

@@ -232,7 +232,6 @@ def _read_with_arrow(texts: list[str], n_attributes: int) -> pa.Table | None:
 
 
 def strip_comment(line: str) -> str:
-    """Return the line without its comment."""
     found = _COMMENT_PATTERN.match(line)
     return found[1] if found else line
 

@@ -12,11 +12,12 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.executors import Workers
 from tamiz.runtime.memory import MemoryLimit
-from tamiz.statistics.base import Block, Codes
+from tamiz.statistics.base import Block
 from tamiz.table.schema import Schema
 from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block, merge_statistics
 
@@ -72,7 +73,7 @@ class Table(ABC):
     class_labels: NDArray[Any] | None = None
     groups: Codes | None = None
     group_names: tuple[str, ...] = ()
-    time: NDArray[np.float64] | NDArray[np.int64] | None = None
+    time: Floats | NDArray[np.int64] | None = None
     infinite_digest: bytes = b""
     metadata: Mapping[str, Any] = MappingProxyType({})
     memory_limit: MemoryLimit | None = None
@@ -83,16 +84,16 @@ class Table(ABC):
         """Yield the rows in order, as blocks of the given columns; by default of all columns that are not excluded."""
 
     @abstractmethod
-    def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
         """Return columns of the user's table with their original types, for all rows of the table or for the rows given."""
 
     @abstractmethod
-    def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, as `frame` does; columns with a role and excluded columns are allowed."""
 
     @property
     @abstractmethod
-    def row_numbers(self) -> NDArray[np.intp]:
+    def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
 
     def column(self, column: int) -> NDArray[Any]:
@@ -170,8 +171,6 @@ class Table(ABC):
 
 
 def _fill_groups(wanted: list[Any], blocks: Iterator[Block], size: int) -> Iterator[list[Any]]:
-    """Yield the statistics of each group of pieces."""
-
     def fill(piece: Block) -> tuple[int, list[Any]]:
         return piece.rows.start // (size * GROUP_PIECES), [statistic.empty().update(piece) for statistic in wanted]
 

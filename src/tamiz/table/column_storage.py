@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.runtime.memory import format_bytes, free_memory
 
 # A table that needs more than this share of the free memory is stored on disk.
@@ -110,7 +111,6 @@ class ColumnFile:
         return _open_column_file, (self._path,)
 
     def store(self, values: NDArray[Any]) -> FileColumn:
-        """Write a column to the file and return it as a lazy column."""
         data = memoryview(np.ascontiguousarray(values).view(np.uint8).data)
         with self._lock:
             start, self._end = self._end, self._end + len(data)
@@ -161,12 +161,10 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
 
     @property
     def shape(self) -> tuple[int]:
-        """The number of rows."""
         return (len(self),)
 
     @property
     def size(self) -> int:
-        """The number of rows."""
         return len(self)
 
     def __getitem__(self, key: Any) -> Any:
@@ -210,11 +208,9 @@ class FileColumn(LazyColumn):
         return len(self._rows)
 
     def slice_rows(self, rows: slice) -> FileColumn:
-        """Return a range of rows."""
         return FileColumn(self._file, self._start, self.dtype, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
-        """Return the values."""
         values = np.empty(len(self), self.dtype)
         self._file.read_into(self._start + self._rows.start * self.dtype.itemsize, values)
         return values
@@ -229,7 +225,7 @@ class RowSubsetColumn(LazyColumn):
     rows : ndarray of row numbers, ascending; a row may occur more than once
     """
 
-    def __init__(self, column: Any, rows: NDArray[np.intp]) -> None:
+    def __init__(self, column: Any, rows: Indices) -> None:
         self._column = column
         self._rows = rows
         self.dtype = column.dtype
@@ -238,7 +234,6 @@ class RowSubsetColumn(LazyColumn):
         return len(self._rows)
 
     def slice_rows(self, rows: slice) -> RowSubsetColumn:
-        """Return a range of rows."""
         return RowSubsetColumn(self._column, self._rows[rows])
 
     def read(self) -> NDArray[Any]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.table.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.table.schema import Kind
@@ -49,7 +50,6 @@ class TextTable:
         self.n_rows: int = self._table.num_rows
 
     def column(self, j: int) -> TextColumn:
-        """Return column j."""
         return TextColumn(self, self._table.column(j))
 
     def release_pages(self) -> None:
@@ -180,7 +180,7 @@ def read_missing_only(name: str, text: TextColumn) -> RawColumn:
     return RawColumn(name, np.concatenate(codes), categories=("",))
 
 
-def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> NDArray[np.float64] | pa.Array | None:
+def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> Floats | pa.Array | None:
     """Return the values as numbers; None if one is not a number, or if all are codes with leading zeros.
 
     Integers beyond 2**53, which float64 does not represent exactly, are returned as an Arrow array.
@@ -219,7 +219,7 @@ class _CodeDetector:
         self._same_width = True
         self._leading_zero = False
 
-    def update(self, text: Any, numbers: NDArray[np.float64]) -> None:
+    def update(self, text: Any, numbers: Floats) -> None:
         """Add values, as words and as numbers."""
         if not self._same_width:
             return

@@ -17,8 +17,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory import format_bytes, free_memory, resident_memory
@@ -105,7 +105,7 @@ def _open_layout(layout: Layout, options: OpenOptions, store: ColumnStore) -> Ta
         whole = as_integers_or_codes(table.column(positions[name]).values()) if isinstance(values, np.ndarray) else None
         return _to_arrow(values) if whole is None else whole
 
-    def make_frame(names: Sequence[str], rows: NDArray[np.intp]) -> Any:
+    def make_frame(names: Sequence[str], rows: Indices) -> Any:
         frame = pa.table({name: frame_values(name) for name in names})
         return frame if is_every_row(rows, n_rows) else frame.take(pa.array(rows))
 
@@ -132,7 +132,6 @@ def _undeclared_columns(names: Sequence[str], options: OpenOptions) -> set[str]:
 
 
 def _declared_kinds(names: Sequence[str], options: OpenOptions) -> Mapping[str, Kind]:
-    """Return the kinds that the user declared."""
     if isinstance(options.kinds, str):
         return dict.fromkeys((name for name in names if name != options.target), options.kinds)
     return options.kinds or {}
@@ -151,7 +150,6 @@ def _to_arrow(values: Any) -> pa.Array:
 
 
 def _parse_file(layout: Layout, store: ColumnStore) -> TextTable:
-    """Parse the file into an Arrow file."""
     parsed = store.folder / "table.arrow"
     store.check_disk_space(layout.disk_bytes, f"Parsing {layout.path}")
     is_wide = len(layout.names) > _MANY_COLUMNS

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block
 from tamiz.table.base import Table
 from tamiz.table.column_storage import LazyColumn
 from tamiz.table.encoded_table import frame_columns_at
@@ -180,7 +181,6 @@ def _unused_name(name: str, used: set[str]) -> str:
 
 
 def _varying_parts(table: Table, dates: Sequence[int]) -> list[list[str]]:
-    """Return the parts of each date that have more than one value."""
     smallest = np.full((len(dates), len(DATE_PARTS)), np.inf)
     largest = -smallest
     for block in table.blocks(dates):
@@ -206,11 +206,9 @@ class _DatePartColumn(LazyColumn):
         return len(self._dates)
 
     def slice_rows(self, rows: slice) -> _DatePartColumn:
-        """Return a range of rows."""
         return _DatePartColumn(self._dates[rows], self._part)
 
     def read(self) -> Floats:
-        """Return the values."""
         return calendar_part(np.asarray(self._dates), self._part)
 
 
@@ -254,12 +252,11 @@ class _DatePartTable(Table):
             self._cached_parts[key] = calendar_part(dates, part) if in_memory else _DatePartColumn(dates, part)
         return self._cached_parts[key]
 
-    def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
-        """Return columns of the user's table and parts of its dates."""
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
         names = self.schema.names
         return self.frame_by_name([names[j] for j in (range(len(names)) if columns is None else columns)], rows)
 
-    def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table and parts of its dates by name."""
         part_columns = {self.schema.columns[j].name: j for j in self._parts}
         parts = [part_columns[name] for name in names if name in part_columns]
@@ -274,12 +271,12 @@ class _DatePartTable(Table):
         values = {self.schema.columns[j].name: self._part_values(j, rows) for j in parts}
         return _append_parts(frame, own, values, list(names))
 
-    def _part_values(self, j: int, rows: NDArray[np.intp] | None) -> Floats:
+    def _part_values(self, j: int, rows: Indices | None) -> Floats:
         whole = np.concatenate([np.asarray(block.values[j]) for block in self.blocks([j])])
         return whole if rows is None else whole[rows]
 
     @property
-    def row_numbers(self) -> NDArray[np.intp]:
+    def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
         return self.table.row_numbers
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.table.base import Table
 from tamiz.table.in_memory import column_loader
 from tamiz.table.kinds import level_text, to_numbers
@@ -121,7 +121,6 @@ def _label_column_index(columns: Sequence[RawColumn]) -> int:
 
 
 def _column_texts(column: RawColumn) -> list[str | None]:
-    """Return the values of a column as text."""
     values = column.values
     if column.categories is not None:
         return [None if code < 0 else column.categories[code] for code in values]

@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels.hashing import hash_codes, hash_numbers
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory import free_memory
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block
 from tamiz.table.base import PIECE_ROWS, Table
 from tamiz.table.schema import Schema
 
@@ -47,8 +48,8 @@ class DuplicateRows:
         Number of rows that are equal to a row with another target in every used column.
     """
 
-    first_row: NDArray[np.intp]
-    alike: NDArray[np.intp]
+    first_row: Indices
+    alike: Indices
     n_duplicates: int
     n_equal_features: int
     n_conflicting: int
@@ -97,7 +98,7 @@ def find_duplicate_rows(
     return DuplicateRows(leaders, alike, len(rows) - len(starts), n_equal, n_conflicting)
 
 
-def rows_with_equal_hash(hashes: Hashes) -> NDArray[np.intp]:
+def rows_with_equal_hash(hashes: Hashes) -> Indices:
     """Return the rows whose hash occurs more than once."""
     ascending = np.sort(hashes)
     shared = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
@@ -108,7 +109,7 @@ def rows_with_equal_hash(hashes: Hashes) -> NDArray[np.intp]:
     return np.flatnonzero(shared[at] == hashes)
 
 
-def run_starts(values: NDArray[Any]) -> NDArray[np.bool_]:
+def run_starts(values: NDArray[Any]) -> Masks:
     """Return whether each value differs from the one before it; True for the first."""
     changed = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=changed[1:])

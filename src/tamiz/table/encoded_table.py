@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats, Indices, is_missing
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.executors import Shared, Workers
@@ -24,7 +25,7 @@ from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block, Codes, Floats, is_missing
+from tamiz.statistics.base import Block
 from tamiz.table.base import Table
 from tamiz.table.kinds import EncodedColumn, encode_column, encode_target, to_numbers
 from tamiz.table.raw_column import RawColumn
@@ -34,7 +35,7 @@ from tamiz.table.schema_reader import SchemaReader
 from tamiz.table.small_spreads import small_spread_warnings
 
 StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
-MakeFrame = Callable[[Sequence[str], NDArray[np.intp]], Any]
+MakeFrame = Callable[[Sequence[str], Indices], Any]
 
 # Number of values that a thread encodes at a time.
 _TASK_VALUES = 2**18
@@ -74,7 +75,7 @@ class EncodedTable(Table):
         values: Mapping[int, NDArray[Any]],
         y: NDArray[Any] | None,
         weight: Floats | None,
-        rows: NDArray[np.intp] | None,
+        rows: Indices | None,
         make_frame: MakeFrame,
         numeric_matrix: NDArray[Any] | None = None,
         column_names: Sequence[str] | None = None,
@@ -86,15 +87,14 @@ class EncodedTable(Table):
         self._make_frame = make_frame
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the table as one block."""
         yield self._block if columns is None else self._block.select_columns(columns)
 
-    def frame(self, columns: Sequence[int] | None = None, rows: NDArray[np.intp] | None = None) -> Any:
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
         """Return columns of the user's table with their original types."""
         names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
         return self.frame_by_name(names, rows)
 
-    def frame_by_name(self, names: Sequence[str], rows: NDArray[np.intp] | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, with their original types."""
         row_numbers = self.row_numbers if rows is None else self.row_numbers[rows]
         if names:
@@ -103,7 +103,7 @@ class EncodedTable(Table):
         return frame_columns_at(self._make_frame(self.column_names[:1], row_numbers), [])
 
     @property
-    def row_numbers(self) -> NDArray[np.intp]:
+    def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
         return np.arange(self.schema.n_rows) if self._rows is None else self._rows
 
@@ -181,7 +181,6 @@ class OpenOptions:
 
     @property
     def role_by_column(self) -> dict[str, str]:
-        """The role of each column of the table that has one."""
         return {column: role for role, column in self.roles.items() if isinstance(column, str)}
 
 
@@ -194,7 +193,7 @@ def describe_row_number(at: int) -> str:
 class _KeptRows:
     """The words of a message for a row that was kept, by its position among them."""
 
-    rows: NDArray[np.intp] | None
+    rows: Indices | None
     describe_row: Callable[[int], str]
 
     def __call__(self, at: int) -> str:
@@ -210,7 +209,7 @@ class _FeatureEncoder:
 
     load_column: Callable[[str], RawColumn]
     kinds: Mapping[str, Kind]
-    rows: NDArray[np.intp] | None
+    rows: Indices | None
     describe_row: Callable[[int], str]
     store_column: StoreColumn
     column_memory: int
@@ -338,11 +337,9 @@ def is_every_row(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
 def _read_groups_and_times(
     load_column: Callable[[str], RawColumn],
     options: OpenOptions,
-    rows: NDArray[np.intp] | None,
+    rows: Indices | None,
     describe_row: Callable[[int], str],
 ) -> tuple[Codes | None, tuple[str, ...], Times | None]:
-    """Return the groups of the rows, the names of the groups, and the times of the rows."""
-
     def read(role: str | RawColumn) -> RawColumn:
         raw = load_column(role) if isinstance(role, str) else role
         return raw if rows is None else raw.take(rows)
@@ -440,7 +437,7 @@ def _read_target(
     options: OpenOptions,
     kinds: Mapping[str, Kind],
     describe_row: Callable[[int], str],
-) -> tuple[EncodedColumn | None, NDArray[np.intp] | None, int]:
+) -> tuple[EncodedColumn | None, Indices | None, int]:
     """Return the target of the rows in which it is present, the positions of these rows, and the number of the other rows.
 
     The positions are None if the target is present in all rows.
@@ -454,7 +451,7 @@ def _read_target(
     return present_target(raw, encoded)
 
 
-def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColumn, NDArray[np.intp] | None, int]:
+def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColumn, Indices | None, int]:
     """Return an encoded target in the rows in which it is present, the positions of these rows, and the number of the other rows.
 
     The positions are None if the target is present in all rows. Raise DataError for a target that is missing in all rows or
@@ -492,10 +489,9 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
 def _read_weight(
     load_column: Callable[[str], RawColumn],
     options: OpenOptions,
-    rows: NDArray[np.intp] | None,
+    rows: Indices | None,
     describe_row: Callable[[int], str],
 ) -> tuple[Floats | None, WeightKind | None]:
-    """Return the weights of the rows, and their kind."""
     if options.weight is None and options.weights is not None:
         raise DataError(
             f"weights={options.weights!r} (--weights) states what the weights are, but the rows have none: pass weight= (--weight)."

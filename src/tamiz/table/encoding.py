@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.kernels.moments import centre_rows
-from tamiz.statistics.base import Block, Floats, divide_or_zero
+from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
 from tamiz.statistics.moments import Moments
@@ -167,7 +168,6 @@ class CoordinateMoments:
 
     @classmethod
     def of(cls, moments: Moments, counts: LevelCounts, total_weight: float) -> CoordinateMoments:
-        """Return the moments of numbers and of the indicators of levels."""
         mean, squares, weights = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
         for count in counts.counts:
             present = float(count[:-1].sum())
@@ -192,7 +192,6 @@ def coordinate_moments(table: Table) -> CoordinateMoments:
 
 
 def level_indicators(schema: Schema) -> tuple[LevelIndicators, ...]:
-    """Return the categorical columns as indicators of their levels."""
     return tuple(LevelIndicators(j, len(schema.columns[j].levels)) for j in schema.categorical)
 
 

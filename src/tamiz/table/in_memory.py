@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
@@ -137,7 +138,6 @@ def load_column(table: Table, j: int) -> RawColumn:
 
 
 def default_names(n_columns: int) -> list[str]:
-    """Return the names of the columns of an array."""
     return [f"x{j}" for j in range(n_columns)]
 
 
@@ -204,13 +204,12 @@ def _unmasked(data: Any) -> NDArray[Any]:
 
 
 def open_frame(data: Any, options: OpenOptions) -> EncodedTable:
-    """Open a data frame."""
     frame = eager_frame(data)
     names, load = column_loader(frame)
     positions = {name: j for j, name in enumerate(names)}
     frame_data = frame if options.frame_data is None else eager_frame(options.frame_data)
 
-    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+    def make_frame(wanted: Sequence[str], rows: Indices) -> Any:
         # By position, because the names of a frame need not be text.
         part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
@@ -223,7 +222,7 @@ def open_array(data: Any, options: OpenOptions) -> EncodedTable:
     array = check_matrix(data)
     names, load = column_loader(array)
 
-    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+    def make_frame(wanted: Sequence[str], rows: Indices) -> Any:
         original = data if isinstance(data, np.ndarray) else array
         original = original if options.frame_data is None else options.frame_data
         return original[:, [int(name[1:]) for name in wanted]][rows]
@@ -294,7 +293,6 @@ def _deviations_from_first(numbers: Numbers) -> Numbers:
 
 
 def check_shape(n_rows: int, n_columns: int) -> None:
-    """Raise a DataError for a table without rows or columns."""
     if n_rows == 0:
         raise DataError(f"The table has 0 sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
     if n_columns == 0:
@@ -367,7 +365,6 @@ def _combine_chunks(values: Any) -> pa.Array:
 
 
 def raw_from_array(name: str, array: NDArray[Any]) -> RawColumn:
-    """Convert an array of one dimension to a raw column."""
     return replace(_array_values(name, array), original=array)
 
 
@@ -445,7 +442,7 @@ def read_target_vector(values: ArrayLike, name: str) -> tuple[NDArray[Any], bool
     return encoded.values, encoded.column.is_number
 
 
-def weight_vector(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+def weight_vector(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
     if sample_weight is None:
         return np.ones(n)

@@ -503,7 +503,6 @@ def match_levels(raw: RawColumn, levels: tuple[str, ...]) -> LevelCodes:
 
 
 def missing_codes(n_rows: int, levels: Sequence[str]) -> NDArray[Any]:
-    """Return the codes of a column whose values are all missing."""
     return np.full(n_rows, -1, dtype=_code_dtype(levels))
 
 
@@ -536,7 +535,6 @@ def _code_dtype(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
 
 
 def level_text(value: Any) -> str | None:
-    """Return the text of a value as a level, None for a missing value."""
     if value is None:
         return None
     if isinstance(value, Decimal):

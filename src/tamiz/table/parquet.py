@@ -140,11 +140,9 @@ class _ColumnarTable:
         self._read_pieces = _column_reader(self.data, self.n_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A worker opens the files once."""
         return _open_on_worker, (*self._arguments, self._files)
 
     def __call__(self, name: str) -> RawColumn:
-        """Return a column."""
         return _read_column(name, self.types[name], self._read_pieces(name), self.n_rows)
 
     def check_unchanged(self) -> None:

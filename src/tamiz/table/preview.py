@@ -124,7 +124,6 @@ class ReadPlan:
     memory: int | None
 
     def __str__(self) -> str:
-        """Return one sentence."""
         table = f"about {self.n_rows:,} rows of {self.n_columns:,} columns"
         first = (
             f"parse {self.name} ({format_bytes(self.parsed_bytes)}, {table}) once"

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from tamiz.arrays import Codes, Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.statistics.base import Codes
 from tamiz.table.kinds import encode_target
 from tamiz.table.raw_column import RawColumn
 from tamiz.table.text_values import as_dates, as_numbers, try_cast
 
-Times = NDArray[np.float64] | NDArray[np.int64]
+Times = Floats | NDArray[np.int64]
 
 _LARGEST_INT64 = 2**63 - 1
 # Months, quarters and weeks of a year sort by time as text: 2024-03, 2024-Q1, 2024-W07.
@@ -52,7 +52,7 @@ def class_labels(raw: RawColumn, codes: NDArray[Any], levels: Sequence[str]) -> 
     return _parse_labels(levels)
 
 
-def _original_labels(original: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+def _original_labels(original: Any, rows: Indices) -> NDArray[Any]:
     if isinstance(original, np.ndarray):
         return original[rows]
     selected = nw.from_native(original, series_only=True)[rows.tolist()].to_native()
@@ -60,7 +60,7 @@ def _original_labels(original: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
     return np.asarray(column_or_1d(selected))
 
 
-def _arrow_labels(values: pa.Array, rows: NDArray[np.intp]) -> NDArray[Any]:
+def _arrow_labels(values: pa.Array, rows: Indices) -> NDArray[Any]:
     selected = values.take(pa.array(rows))
     selected = selected.dictionary_decode() if pa.types.is_dictionary(selected.type) else selected
     labels = selected.to_numpy(zero_copy_only=False)
@@ -176,7 +176,7 @@ def _parse_periods(pattern: str, text: Any) -> Any:
     return pa.array(order)
 
 
-def _check_no_missing(missing: NDArray[np.bool_], role: str, describe_row: Callable[[int], str]) -> None:
+def _check_no_missing(missing: Masks, role: str, describe_row: Callable[[int], str]) -> None:
     if missing.any():
         at = int(np.flatnonzero(missing)[0])
         raise DataError(f"{describe_row(at)}: the {role} is missing, but every row needs one. {_ADVICE}")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Indices, is_missing
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Codes, is_missing
 from tamiz.table.base import Table
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import observed_levels
@@ -294,11 +294,11 @@ def repeated_id_warnings(found: RepeatedId | None) -> list[Verdict]:
 class _ColumnCodes:
     """The values as codes from 0 on, ascending if they are numbers, -1 if missing; and whether they are text or whole numbers."""
 
-    codes: NDArray[np.intp]
+    codes: Indices
     is_whole: bool
 
     @property
-    def sizes(self) -> NDArray[np.intp]:
+    def sizes(self) -> Indices:
         return np.bincount(self.codes[self.codes >= 0])
 
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import (
@@ -101,7 +101,6 @@ class CopiedColumn(Column):
 
     @classmethod
     def from_column(cls, column: Column, name: str) -> Self:
-        """Return the description of a copy of a column."""
         return cls(**{one.name: getattr(column, one.name) for one in fields(column)} | {"name": name})
 
 
@@ -245,7 +244,7 @@ class Schema:
         return [column.name for column in self.columns]
 
     @cached_property
-    def used(self) -> NDArray[np.intp]:
+    def used(self) -> Indices:
         """Numbers of the columns that are not excluded."""
         return np.array([j for j, c in enumerate(self.columns) if c.exclusion_reason is None], dtype=np.intp)
 
@@ -276,7 +275,6 @@ class Schema:
 
     @property
     def has_classes(self) -> bool:
-        """Whether the target has classes."""
         return self.target is not None and not self.target.is_number
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
@@ -44,11 +45,9 @@ class SparseColumn(LazyColumn):
         return len(self._rows)
 
     def slice_rows(self, rows: slice) -> SparseColumn:
-        """Return a range of rows."""
         return SparseColumn(self._matrix, self._column, self._rows[rows])
 
     def read(self) -> NDArray[Any]:
-        """Return the values."""
         start, stop = self._matrix.indptr[self._column : self._column + 2]
         rows, data = self._matrix.indices[start:stop], self._matrix.data[start:stop]
         if len(self._rows) < self._matrix.shape[0]:
@@ -82,15 +81,13 @@ class SparseTable:
         self.names = [f"x{j}" for j in range(n_columns)]
 
     def raw_column(self, name: str) -> RawColumn:
-        """Return a column as a dense raw column."""
         return raw_from_array(name, SparseColumn(self._matrix, int(name[1:]), range(self.n_rows)).read())
 
     def as_floats(self) -> SparseTable:
         """Return the table with float32 or float64 values."""
         return SparseTable(self._matrix.astype(to_float_type(self._matrix.dtype), copy=False))
 
-    def take_rows(self, rows: NDArray[np.intp]) -> SparseTable:
-        """Return some of the rows."""
+    def take_rows(self, rows: Indices) -> SparseTable:
         return SparseTable(self._matrix.tocsr()[rows])
 
     def lazy_columns(self, columns: Iterable[int]) -> dict[int, Any]:
@@ -139,7 +136,7 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
     """
     table = SparseTable(data)
 
-    def make_frame(wanted: Sequence[str], rows: NDArray[np.intp]) -> Any:
+    def make_frame(wanted: Sequence[str], rows: Indices) -> Any:
         matrix = data.tocsr()
         part = matrix if is_every_row(rows, table.n_rows) else matrix[rows]
         return part if list(wanted) == table.names else part[:, [int(name[1:]) for name in wanted]]
@@ -183,7 +180,6 @@ def find_sparse_matrix(X: Any) -> Any:
 
 
 def _all_numeric(names: Sequence[str], kinds: Mapping[str, Kind] | Kind | None) -> bool:
-    """Whether all declared kinds are numeric."""
     if isinstance(kinds, Mapping):
         return set(kinds.values()) <= {"numeric"} and set(names).issuperset(kinds)
     return kinds in (None, "numeric")

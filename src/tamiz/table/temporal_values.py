@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.table.raw_column import LARGEST_EXACT_INTEGER
 
-Seconds = NDArray[np.float64]
+Seconds = Floats
 
 _TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _SECONDS_PER_DAY = 86_400

@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Codes, Floats, Indices, is_missing
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Block, Codes, is_missing
+from tamiz.statistics.base import Block
 from tamiz.table.base import Table
 from tamiz.table.column_storage import RowSubsetColumn
 from tamiz.table.encoded_table import EncodedTable, check_enough_rows, scale_to_effective_size
 from tamiz.table.schema import Column, Schema, WeightKind
 from tamiz.table.worker_tasks import find_worker_block, map_columns_on_workers, map_rows_on_workers
 
-RowNumbers = NDArray[np.intp]
 Output = TypeVar("Output")
 
 # A view of at most this size is cached in memory; the columns of a larger one are read when they are used.
@@ -31,7 +31,7 @@ _MAX_MEMORY_BYTES = 2**26
 _NO_VALUE_REASON = "no value is present"
 
 
-def select_rows(table: Table, rows: RowNumbers) -> Table:
+def select_rows(table: Table, rows: Indices) -> Table:
     """Return a view of some rows.
 
     Parameters
@@ -88,14 +88,13 @@ def _apply_to_block(function: Callable[[Table], Output], schema: Schema, block: 
     return function(EncodedTable(part, block.values, block.y, block.weight, None, _refuse_frame))
 
 
-def _refuse_frame(names: Sequence[str], rows: RowNumbers) -> Any:  # noqa: ARG001 - the signature of a frame function
+def _refuse_frame(names: Sequence[str], rows: Indices) -> Any:  # noqa: ARG001 - the signature of a frame function
     raise DataError("The user's table is not on the workers.")
 
 
 def select_columns(
     table: Table, columns: Collection[int], reason: str | Mapping[int, str] = "it is not selected"
 ) -> Table:
-    """Return a view in which all other columns are excluded for the given reason, or for that of each column."""
     return _ColumnSubset(table, columns, reason)
 
 
@@ -163,7 +162,6 @@ def one_level_columns(schema: Schema) -> list[int]:
 
 
 def without_target(table: Table) -> Table:
-    """Return a view without a target."""
     return table if table.schema.target is None else _WithoutTarget(table)
 
 
@@ -172,7 +170,7 @@ def with_target(table: Table, y: NDArray[Any], target: Column | None = None) -> 
     return _WithTarget(table, y, target or table.schema.target)
 
 
-def with_weight(table: Table, weight: NDArray[np.float64], name: str, kind: WeightKind = "frequency") -> Table:
+def with_weight(table: Table, weight: Floats, name: str, kind: WeightKind = "frequency") -> Table:
     """Return a view with other weights, as numbers of rows; `name` is their name in the schema and in messages."""
     return _WithWeight(table, weight, name, kind)
 
@@ -218,7 +216,7 @@ def with_metadata(table: Table, metadata: Mapping[str, Any]) -> Table:
     return view
 
 
-def metadata_at(metadata: Mapping[str, Any], rows: RowNumbers | slice, n_rows: int) -> dict[str, Any]:
+def metadata_at(metadata: Mapping[str, Any], rows: Indices | slice, n_rows: int) -> dict[str, Any]:
     """Return the metadata of some of n rows; a value that has no entry for each row, such as a number, is unchanged."""
     values = {name: np.asarray(value) if isinstance(value, list | tuple) else value for name, value in metadata.items()}
     return {
@@ -232,20 +230,20 @@ def target_array(table: Table) -> NDArray[Any]:
     return np.concatenate([np.asarray(block.y) for block in table.blocks([])])
 
 
-def weight_array(table: Table) -> NDArray[np.float64] | None:
+def weight_array(table: Table) -> Floats | None:
     """Return the weight of each row, None if rows have no weights."""
     if table.schema.weight is None:
         return None
     return np.concatenate([block.weight_or_ones for block in table.blocks([])])
 
 
-def weights_or_ones(table: Table) -> NDArray[np.float64]:
+def weights_or_ones(table: Table) -> Floats:
     """Return the weight of each row, 1 if rows have no weights."""
     weight = weight_array(table)
     return np.ones(table.schema.n_rows) if weight is None else weight
 
 
-def resampled_weights(table: Table, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def resampled_weights(table: Table, counts: Floats) -> Floats:
     """Return the weights of samples in which rows occur `counts` times, both of shape (n_samples, n_rows)."""
     base = weight_array(table)
     if base is None:
@@ -259,14 +257,12 @@ def resampled_weights(table: Table, counts: NDArray[np.float64]) -> NDArray[np.f
     )
 
 
-def positive_weight_row_numbers(table: Table) -> RowNumbers:
-    """Return the numbers of the rows of positive weight, ascending."""
+def positive_weight_row_numbers(table: Table) -> Indices:
     weight = weight_array(table)
     return np.arange(table.schema.n_rows) if weight is None else np.flatnonzero(weight)
 
 
 def positive_weight_rows(table: Table) -> Table:
-    """Return the rows of positive weight."""
     rows = positive_weight_row_numbers(table)
     return table if len(rows) == table.schema.n_rows else select_rows(table, rows)
 
@@ -316,19 +312,18 @@ class _View(Table):
         self.infinite_digest, self.metadata, self.workers = table.infinite_digest, table.metadata, table.workers
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows."""
         return self.table.blocks(self.schema.used.tolist() if columns is None else columns)
 
-    def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
         """Return columns of the user's table with their original types."""
         return self.table.frame(columns, rows)
 
-    def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, with their original types."""
         return self.table.frame_by_name(names, rows)
 
     @property
-    def row_numbers(self) -> RowNumbers:
+    def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
         return self.table.row_numbers
 
@@ -352,19 +347,19 @@ class _RowSlice(_View):
             if first < end:
                 yield replace(block.slice_rows(first, end), rows=range(first - self._start, end - self._start))
 
-    def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
         """Return columns of the user's table with their original types."""
         return self.table.frame(columns, self._original_rows(rows))
 
-    def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, with their original types."""
         return self.table.frame_by_name(names, self._original_rows(rows))
 
-    def _original_rows(self, rows: RowNumbers | None) -> RowNumbers:
+    def _original_rows(self, rows: Indices | None) -> Indices:
         return np.arange(self._start, self._stop) if rows is None else self._start + rows
 
     @property
-    def row_numbers(self) -> RowNumbers:
+    def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
         return self.table.row_numbers[self._start : self._stop]
 
@@ -417,7 +412,6 @@ class _WithoutTarget(_View):
         self.schema = replace(table.schema, target=None)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows without the target."""
         for block in super().blocks(columns):
             yield replace(block, y=None)
 
@@ -443,25 +437,23 @@ class _WithTarget(_View):
         self.schema = replace(table.schema, target=target)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows with the other target."""
         for block in super().blocks(columns):
             yield replace(block, y=self._y[block.rows.start : block.rows.stop])
 
 
 class _WithWeight(_View):
-    def __init__(self, table: Table, weight: NDArray[np.float64], name: str, kind: WeightKind) -> None:
+    def __init__(self, table: Table, weight: Floats, name: str, kind: WeightKind) -> None:
         super().__init__(table)
         self._weight = weight
         self.schema = replace(table.schema, weight=name, weight_kind=kind, total_weight=float(weight.sum()))
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows with the other weights."""
         for block in super().blocks(columns):
             yield replace(block, weight=self._weight[block.rows.start : block.rows.stop])
 
 
 class _RowSubset(_View):
-    def __init__(self, table: Table, rows: RowNumbers) -> None:
+    def __init__(self, table: Table, rows: Indices) -> None:
         super().__init__(table)
         self._rows = rows
         self.groups = None if table.groups is None else table.groups[rows]
@@ -503,21 +495,21 @@ class _RowSubset(_View):
             yield Block(here, values, y, weight, matrix)
             done += len(at)
 
-    def frame(self, columns: Sequence[int] | None = None, rows: RowNumbers | None = None) -> Any:
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
         """Return columns of the user's table with their original types."""
         return self.table.frame(columns, self._rows if rows is None else self._rows[rows])
 
-    def frame_by_name(self, names: Sequence[str], rows: RowNumbers | None = None) -> Any:
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, with their original types."""
         return self.table.frame_by_name(names, self._rows if rows is None else self._rows[rows])
 
     @property
-    def row_numbers(self) -> RowNumbers:
+    def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
         return self.table.row_numbers[self._rows]
 
 
-def _take_rows(block: Block, at: RowNumbers, *, in_memory: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:
+def _take_rows(block: Block, at: Indices, *, in_memory: bool) -> tuple[NDArray[Any] | None, dict[int, Any]]:
     """Return some rows of a block: as a matrix if the block has one, and as columns.
 
     Columns are read at once if `in_memory`, otherwise when they are used.

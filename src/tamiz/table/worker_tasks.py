@@ -17,6 +17,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Indices
 from tamiz.runtime import progress
 from tamiz.runtime.executors import Shared, Workers
 from tamiz.runtime.parallel import block_ranges
@@ -90,7 +91,6 @@ def _fill_groups(workers: Workers, plan: tuple[Any, ...], block: Shared, n_rows:
 
 
 def _stored_rows(workers: Workers, wanted: CodedRows, file: _StoredCodes, stored: Block) -> CodedRows:
-    """Return coded rows that are in a file, which is deleted with them."""
     made = wanted.empty()
     made.codes, made.workers, made.n_samples = file, workers, file.shape[1]
     made.weight = np.empty(0) if stored.weight is None else stored.weight
@@ -137,7 +137,6 @@ def _apply_to_rows(task: tuple[Shared, int, int]) -> Any:
 
 
 def map_columns_on_workers(workers: Workers, block: Block, function: Callable[[Block], Output]) -> Iterator[Output]:
-    """Yield what a function of a block returns for groups of its columns."""
     columns = list(block.values)
     size = _n_task_columns(workers, len(columns))
     with workers.share((function, _with_stored_rows(workers, block))) as shared:
@@ -200,7 +199,6 @@ class _StoredCodes:
                 file.write(values.data)
 
     def read(self, positions: Sequence[int]) -> NDArray[Any]:
-        """Return the codes of some columns."""
         codes = np.empty((len(positions), self.shape[1]), self.dtype)
         for values, k in zip(codes, positions, strict=True):
             values[:] = np.fromfile(
@@ -216,9 +214,9 @@ def _n_task_codes(rows: CodedRows) -> int:
 
 def map_pairs(
     rows: CodedRows,
-    function: Callable[[CodedRows, NDArray[np.intp], NDArray[np.intp]], NDArray[Any]],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    function: Callable[[CodedRows, Indices, Indices], NDArray[Any]],
+    first: Indices,
+    second: Indices,
     always: tuple[int, ...] = (),
 ) -> NDArray[Any]:
     """Return what a function of coded rows and pairs of columns returns for each pair, computed on workers.
@@ -247,7 +245,7 @@ def map_pairs(
     return out
 
 
-def _evaluate_pairs(task: tuple[Shared, NDArray[np.intp], NDArray[np.intp]]) -> NDArray[Any]:
+def _evaluate_pairs(task: tuple[Shared, Indices, Indices]) -> NDArray[Any]:
     shared, first, second = task
     rows, function, always = shared.value
     columns = [*np.setdiff1d(np.union1d(first, second), always).tolist(), *always]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
 from tamiz.reduction.autoencoding.network import Network
 from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
 from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import capture_warnings
-from tamiz.statistics.base import Floats
 
 # Most coordinates for which PCA is computed from the covariance, block by block; else the coordinates of all rows are stored.
 MAX_COVARIANCE = 1_500
@@ -65,7 +65,6 @@ class ErrorSummary:
 
 
 def network_errors(network: Network, encoder: TableEncoder, rows: EncodedRows) -> ErrorSummary:
-    """Return the errors of the reconstructions of a network."""
     loss = ReconstructionLoss(encoder)
 
     def errors_of(part: EncodedRows) -> Floats:

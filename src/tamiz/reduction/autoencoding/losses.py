@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
-from tamiz.statistics.base import Floats
 
 # The smallest share whose logarithm is an initial bias: a level that does not occur has none.
 _MIN_SHARE = 1e-6

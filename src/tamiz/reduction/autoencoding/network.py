@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.matrix_products import project_rows
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, ListOf
 
 # The output layer starts small, so that the first reconstructions are close to the means.
@@ -62,7 +62,6 @@ class Network:
 
     @property
     def n_coordinates(self) -> int:
-        """Number of coordinates of a code."""
         return len(self.biases[self.n_encoder_layers - 1])
 
     def initialize(self, rng: np.random.Generator, output_biases: Floats) -> None:

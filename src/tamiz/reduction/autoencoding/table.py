@@ -12,9 +12,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block, Floats, divide_or_zero
+from tamiz.statistics.base import Block
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, ListOf
 from tamiz.table.base import Table
 from tamiz.table.encoding import check_has_features, coordinate_moments
@@ -44,12 +45,11 @@ class EncodedRows:
     """
 
     numbers: NDArray[Any]
-    present: NDArray[np.bool_] | None
+    present: Masks | None
     codes: NDArray[np.int32]
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of all parts."""
         if len(parts) == 1:
             return parts[0]
         present = [np.ones(part.numbers.shape, dtype=bool) if part.present is None else part.present for part in parts]
@@ -62,8 +62,7 @@ class EncodedRows:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, rows: NDArray[np.intp] | slice) -> EncodedRows:
-        """Return some of the rows."""
+    def take(self, rows: Indices | slice) -> EncodedRows:
         present = None if self.present is None else self.present[rows]
         return EncodedRows(self.numbers[rows], present, self.codes[rows])
 
@@ -104,12 +103,10 @@ class LevelTable:
 
     @property
     def variance(self) -> float:
-        """The total variance of the indicators of the levels."""
         return float(np.sum(self.shares * (1.0 - self.shares)))
 
     @property
     def entropy(self) -> float:
-        """The entropy of the shares in nats."""
         present = self.shares[self.shares > 0]
         return -float(np.sum(present * np.log(present)))
 
@@ -125,7 +122,6 @@ class LevelTable:
         return table
 
     def level_names(self, levels: tuple[str, ...]) -> list[str]:
-        """Return the names of the levels after merging."""
         names = [OTHER_LEVELS] * len(self.shares)
         if len(self.shares) == len(levels):
             return list(levels)
@@ -207,23 +203,19 @@ class TableEncoder:
         return cls(schema, moments.mean[:p], scale, variances, tuple(tables))
 
     def table_schema(self) -> Schema:
-        """Return the schema of the fit."""
         return self.schema
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The columns of the table in the order of the encoded table."""
         return self.schema.numeric + self.schema.categorical
 
     @cached_property
     def level_spans(self) -> list[slice]:
-        """The coordinates of each categorical column."""
         ends = np.cumsum([len(self.mean), *(len(table.shares) for table in self.levels)]).tolist()
         return [slice(start, stop) for start, stop in pairwise(ends)]
 
     @property
     def n_coordinates(self) -> int:
-        """Number of coordinates of a row."""
         return self.level_spans[-1].stop if self.levels else len(self.mean)
 
     def merged_level_notes(self) -> list[Verdict]:
@@ -245,7 +237,6 @@ class TableEncoder:
         return align_to_schema(X, self.schema)
 
     def encode(self, block: Block, dtype: type[np.floating[Any]] = np.float64) -> EncodedRows:
-        """Return the rows of a block as numbers and codes."""
         values = block.matrix(self.schema.numeric)
         present = ~np.isnan(values)
         with np.errstate(over="ignore", invalid="ignore"):

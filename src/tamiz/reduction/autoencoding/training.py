@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.reduction.autoencoding.losses import ReconstructionLoss
 from tamiz.reduction.autoencoding.network import Network
 from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
 from tamiz.runtime import parallel, progress
-from tamiz.statistics.base import Floats
 
 # Decay of the running means of the gradient and of its square, and the addition to the divisor (Kingma and Ba 2015).
 _MEAN_DECAY, _SQUARE_DECAY, _EPSILON = 0.9, 0.999, 1e-8
@@ -221,7 +221,6 @@ class _Adam:
         self._n_steps = 0
 
     def reset(self) -> None:
-        """Forget all gradients."""
         self._mean[:] = self._square[:] = self._n_steps = 0
 
     def step(self, gradient: NDArray[Any], rate: float) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.reduction.classical.inner_products import InnerProducts, SquaredDistances
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import Subspace, leading_eigenpairs, orthonormalize, random_orthonormal
-from tamiz.statistics.base import Floats
 
 # Residual norm at convergence, relative to the smallest eigenvalue of B; the constant then has about the squared relative error.
 RESIDUAL_TOLERANCE = 1e-5

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.reduction.classical.inner_products import SquaredDistances, project_squared_distances
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import power_of_two
-from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
 
@@ -62,11 +62,9 @@ class LinearProjection(Extension):
         return dissimilarities.points.n_coordinates == len(self.centre)
 
     def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:  # noqa: ARG002
-        """Return the coordinates of new rows."""
         return self.project_rows(queries.euclidean_values())
 
     def project_rows(self, values: Floats) -> Floats:
-        """Return the coordinates of numeric rows."""
         out = np.empty((len(values), len(self.directions)))
         project_rows(np.ascontiguousarray(values - self.centre), self.directions, out)
         return out
@@ -99,7 +97,6 @@ class GowerExtension(Extension):
         return dissimilarities.n_points == self.directions.shape[1]
 
     def transform(self, dissimilarities: Dissimilarities, queries: Any, embedding: Floats) -> Floats:
-        """Return the coordinates of new rows."""
         if not self.squared_distances.off_diagonal:
             return self.offsets - project_squared_distances(
                 dissimilarities, self.squared_distances, queries, self.directions
@@ -117,7 +114,6 @@ class GowerExtension(Extension):
         return out
 
     def embed_training_rows(self, dissimilarities: Dissimilarities, sums: Floats) -> Floats:
-        """Return the coordinates of the training rows from their known sums."""
         out = self.offsets - sums
         if self.squared_distances.off_diagonal:
             out += self.squared_distances.off_diagonal * self.directions.T

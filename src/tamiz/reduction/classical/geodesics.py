@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.graphs.shortest_paths import Output, RowIndices, ShortestPaths
+from tamiz.arrays import Floats, Indices
+from tamiz.graphs.shortest_paths import Output, ShortestPaths
 from tamiz.kernels.matrix_products import project_squares
 from tamiz.kernels.shortest_paths import add_distance_moments, distances_by_neighbors
 from tamiz.neighbors.base import Neighbors
@@ -21,7 +22,6 @@ from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, Invariants, Number
 
 # Residual norm of eigenvectors, relative to the largest eigenvalue.
@@ -83,15 +83,12 @@ class GeodesicExtension:
         return self._map_blocks(read, near.n_rows)
 
     def embed_rows(self) -> Floats:
-        """Return the coordinates of the rows of the fit."""
-
         def read(start: int, stop: int) -> Floats:
             return self.geodesics[start:stop].astype(np.float64) * self.unit
 
         return self._map_blocks(read, len(self.geodesics))
 
     def _map_blocks(self, read: Callable[[int, int], Floats], n: int) -> Floats:
-        """Return the coordinates of n rows from blocks of their geodesic distances."""
         spans = parallel.block_ranges(n, max(1, _VALUES_PER_TASK // self.geodesics.shape[1]))
         return np.concatenate(list(parallel.map_blocks(lambda span: self._project(read(*span)), spans)))
 
@@ -133,7 +130,7 @@ class GeodesicScaling:
     warnings: tuple[Verdict, ...] = ()
 
     @classmethod
-    def fit(cls, paths: ShortestPaths, rows: RowIndices, landmarks: RowIndices, k: int) -> GeodesicScaling:
+    def fit(cls, paths: ShortestPaths, rows: Indices, landmarks: Indices, k: int) -> GeodesicScaling:
         """Scale landmarks and map all rows of a component.
 
         Parameters

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.kernels.matrix_products import multiply_squares, project_squares
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import InstanceOf, Invariants, Number
 
 # Values of one parallel task.
@@ -64,7 +64,6 @@ class SquaredDistances:
         return cls(0.0, 1.0, uses_distances=True)
 
     def block_reader(self, dissimilarities: Dissimilarities) -> Callable[[Any, int, int], Floats]:
-        """Return the function that reads blocks of b."""
         return dissimilarities.distances if self.uses_distances else dissimilarities.block
 
 
@@ -93,7 +92,6 @@ class InnerProducts:
         return (self.n * float(row_means.mean()) - trace + form.off_diagonal * (self.n - 1)) / 2
 
     def __call__(self, X: Floats) -> Floats:
-        """Return X B."""
         X = X - X.mean(axis=1, keepdims=True)
         Y = self._multiply(X)
         Y *= -0.5

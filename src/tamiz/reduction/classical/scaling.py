@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.reduction.classical.additive_constant import CORRECTIONS
 from tamiz.reduction.classical.extension import Extension, GowerExtension, LinearProjection
 from tamiz.reduction.classical.inner_products import InnerProducts, SquaredDistances, project_squared_distances
@@ -15,7 +16,6 @@ from tamiz.reduction.krylov import LeadingEigenpairs, Quadrature, leading_eigenp
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
 # Eigenvalues below this share of the largest are rounding errors.
@@ -53,7 +53,6 @@ class NegativeShare:
 
     @classmethod
     def exact(cls, values: Floats) -> NegativeShare:
-        """Return the share from all eigenvalues."""
         sizes = np.abs(values)
         sizes[sizes <= EIGENVALUE_ROUNDING * sizes.max()] = 0.0
         whole = float(sizes.sum())

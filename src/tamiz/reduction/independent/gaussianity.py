@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tamiz.statistics.base import Floats
+from tamiz.arrays import Floats
 
 # Nodes of the quadrature of expectations of a normal variable, and terms of the Hermite expansion.
 _N_NODES, _N_TERMS = 200, 60

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.reduction.independent.white_rows import Moments, WhiteRows
-from tamiz.statistics.base import Floats
 
 # Differences of gradients that L-BFGS remembers, and the least curvature of the approximate Hessian (Ablin et al. 2018).
 _MEMORY, _LEAST_CURVATURE = 7, 0.01

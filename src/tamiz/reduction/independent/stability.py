@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.reduction.independent.solvers import random_rotation, solve
 from tamiz.reduction.independent.white_rows import WhiteRows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 
 @dataclass(frozen=True)

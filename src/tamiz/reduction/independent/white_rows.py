@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Values of a block, which stays with its sources and scores in the cache of a core; rows of a block are a multiple of 64.
 _VALUES_PER_BLOCK, _ROW_MULTIPLE = 2**14, 64
@@ -102,7 +102,6 @@ class WhiteRows:
         return cls(points, transformation), transformation
 
     def sample(self, step: int) -> WhiteRows:
-        """Return every step-th row."""
         return WhiteRows(np.ascontiguousarray(self._points[::step]), self._transformation)
 
     def to_single(self) -> WhiteRows:

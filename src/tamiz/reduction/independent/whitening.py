@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.independent.white_rows import WhiteRows
 from tamiz.reduction.principal.base import CentredRows
@@ -14,7 +15,6 @@ from tamiz.reduction.principal.parallel_analysis import IndependentColumns, comp
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Floats
 
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.graphs.edges import Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import smooth_memberships
 from tamiz.kernels.neighbor_embedding import perplexity_affinities
 from tamiz.kernels.primitives import distance_keys
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 _ROWS_PER_TASK, _ROWS_PER_PART = 2048, 16_384
 

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
+from tamiz.arrays import Floats
 from tamiz.runtime import progress
-from tamiz.statistics.base import Floats
 
 # Steps between two evaluations of the cost.
 CHECK_INTERVAL = 50

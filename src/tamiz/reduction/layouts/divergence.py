@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.kernels.neighbor_embedding import attract, attract_in_plane, descend, edge_cost
 from tamiz.reduction.layouts.descent import Descent
 from tamiz.reduction.layouts.repulsion import build_accurate_field, build_field
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Rows of one task, and the longest step.
 _ROWS_PER_TASK, _MAX_STEP = 2048, 5.0
@@ -53,11 +53,9 @@ class DivergenceDescent(Descent):
 
     @property
     def points(self) -> Floats:
-        """A copy of the points."""
         return self._points.copy()
 
     def n_iterations_at(self, exaggeration: float) -> int:
-        """Return the number of iterations at the end that had an exaggeration."""
         return self._n_constant if self._exaggeration == exaggeration else 0
 
     def clipped_share(self) -> float:

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.kernels.edge_sampling import LANES, Epoch, cross_entropy, move_rows
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.layouts.affinities import row_memberships
 from tamiz.reduction.layouts.descent import Descent
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Rows of one task (a multiple of LANES), and pairs for the cross entropy of all rows, but at least some for each row.
 _ROWS_PER_TASK, _N_PAIRS, _MIN_PAIRS_PER_ROW = 2048, 500_000, 8
@@ -150,5 +150,4 @@ def _as_lines(points: Floats) -> Coordinates:
 
 
 def _wrap(lines: Coordinates, n: int) -> None:
-    """Repeat the first coordinates after the last."""
     lines[:, n:] = lines[:, np.arange(LANES) % n]

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.neighbor_embedding import attract_queries
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.layouts.affinities import row_affinities
 from tamiz.reduction.layouts.repulsion import GridField, RepulsionField, build_field, choose_method
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Steps of each row, the share of a majorisation step, the longest step, and the length at which a row has converged.
 _MAX_STEPS, _STEP_SHARE, _MAX_STEP, _TOLERANCE = 100, 0.5, 5.0, 1e-3
@@ -47,7 +47,7 @@ def place_rows(near: Neighbors, perplexity: float, points: Floats) -> Floats:
 
 
 def _select_rows(
-    near: Neighbors, affinities: Floats, rows: NDArray[np.intp]
+    near: Neighbors, affinities: Floats, rows: Indices
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
     """Return the neighbours of some rows in CSR form, with their affinities."""
     counts = np.diff(near.indptr)[rows]

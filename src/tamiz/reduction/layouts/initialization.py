@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import KDTree
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.graphs.graph import EdgeGraph, Graph
@@ -17,7 +18,6 @@ from tamiz.reduction.pca import PCA
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_choice
 from tamiz.spectral import smallest_eigenpairs
-from tamiz.statistics.base import Floats
 
 # Components of fewer rows start at random points, because there can be thousands of them.
 _MIN_SPECTRAL_ROWS = 50

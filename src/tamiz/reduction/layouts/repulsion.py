@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
+from tamiz.arrays import Floats
 from tamiz.kernels import read_only
 from tamiz.kernels.neighbor_embedding import (
     Cells,
@@ -24,7 +24,6 @@ from tamiz.kernels.neighbor_embedding import (
     spread_on_grid,
 )
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 METHODS = ("exact", "cells", "grid")
 # Distance between nodes of the grid: with cubic splines the forces have an error of about 1 % where points are sparse, less
@@ -63,8 +62,6 @@ class RepulsionField(ABC):
 
 
 class ExactField(RepulsionField):
-    """Sums over all points."""
-
     def __init__(self, points: Floats) -> None:
         self._coordinates = np.ascontiguousarray(points.T)
 
@@ -204,7 +201,7 @@ def _transform_length(n_nodes: int) -> int:
 
 
 @lru_cache(maxsize=2)
-def _kernel_spectrum(rows: int, columns: int, step: float) -> NDArray[np.float64]:
+def _kernel_spectrum(rows: int, columns: int, step: float) -> Floats:
     """Return the transform of 1 / (1 + d^2) on a periodic grid, divided by that of the splines, of shape (columns // 2 + 1, rows).
 
     It is divided twice, because points are spread and interpolated by the same splines.

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
 from tamiz.reduction.layouts.affinities import fuzzy_union, row_memberships
-from tamiz.statistics.base import Floats
 from tamiz.table.in_memory import read_target_vector
 
 # Logarithms of the factors: of an edge to a row without a target, and of one between classes at weight 0.

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.kernels.local_neighborhoods import count_patch_entries, sum_patches
 from tamiz.reduction.local_linear.neighborhoods import GramFunction, neighborhood_blocks, reconstruction_weights
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 METHODS = ("standard", "modified", "hessian", "ltsa")
 
@@ -31,7 +31,6 @@ _ROWS_PER_TASK = 2048
 
 
 def least_neighbors(method: str, n_components: int) -> int:
-    """Return the number of neighbours that the local matrices of a method need."""
     return {
         "standard": 1,
         "modified": n_components,

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.kernels.local_neighborhoods import barycentric_weights, local_grams
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 
 # Numbers in the matrices of a block of rows.
 _BLOCK_NUMBERS = 2**17

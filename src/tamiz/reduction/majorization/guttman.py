@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.reduction.majorization.pairs import CondensedPairs
 from tamiz.reduction.majorization.transformations import Transformation
-from tamiz.statistics.base import Floats
 
 # Up to this many rows V is factored once, in n^3 / 3 operations; above, each solve takes a few products with V.
 _MAX_CHOLESKY_ROWS = 1500
@@ -90,7 +89,7 @@ class EqualRows:
         For each row the number of the first row that is equal to it.
     """
 
-    def __init__(self, first_occurrences: NDArray[np.intp]) -> None:
+    def __init__(self, first_occurrences: Indices) -> None:
         _, self._group = np.unique(first_occurrences, return_inverse=True)
         self._sizes = np.bincount(self._group)
         self.all_distinct = len(self._sizes) == len(first_occurrences)
@@ -104,7 +103,6 @@ class EqualRows:
         return np.ascontiguousarray(values[:, self._group])
 
     def means(self, values: Floats) -> Floats:
-        """Replace each column by the mean of its group."""
         return values if self.all_distinct else self.expand(self.sums(values) / self._sizes)
 
 
@@ -117,7 +115,6 @@ class WeightMatrixSolver(ABC):
 
     @classmethod
     def create(cls, pairs: CondensedPairs, equal_rows: EqualRows) -> WeightMatrixSolver:
-        """Return the solver for the pairs."""
         if not pairs.is_weighted:
             return UnweightedSolver(pairs.n, equal_rows)
         return (
@@ -160,7 +157,6 @@ class CholeskySolver(WeightMatrixSolver):
             ) from error
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:  # noqa: ARG002
-        """Return Y."""
         right = sums if self._equal_rows.all_distinct else self._equal_rows.sums(sums)
         solved = np.ascontiguousarray(linalg.cho_solve(self._factor, right.T).T)
         if not self._equal_rows.all_distinct:
@@ -176,7 +172,6 @@ class ConjugateGradientSolver(WeightMatrixSolver):
         self._inverse_diagonal = 1.0 / equal_rows.means(pairs.row_weights()[None])
 
     def __call__(self, sums: Floats, start: Floats) -> Floats:
-        """Return an approximate solution that is closer than the start."""
         Y = start.copy()
         residual = self._equal_rows.means(sums - self._pairs.multiply_by_weight_matrix(Y))
         scaled = residual * self._inverse_diagonal

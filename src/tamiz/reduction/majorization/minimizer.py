@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamiz.arrays import Floats
 from tamiz.reduction.majorization.guttman import StressFunction, StressState
 from tamiz.runtime import progress
-from tamiz.statistics.base import Floats
 
 # Squared stress that counts as 0, by the type of the pairs.
 _ZERO_STRESS = {np.dtype(np.float64): 1e-28, np.dtype(np.float32): 1e-14}
@@ -148,7 +148,6 @@ class LBFGSMemory:
             self.clear()
 
     def clear(self) -> None:
-        """Clear the memory."""
         self._steps.clear()
 
     def direction(self, current: StressState) -> Floats | None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.kernels.majorization import apply_weights, condense, label_components
@@ -21,7 +22,6 @@ from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.kinds import LARGEST_NUMBER
 
@@ -41,7 +41,7 @@ def read_pairs(
     *,
     float64: bool,
     bytes_per_pair: int,
-    row_numbers: NDArray[np.intp] | None,
+    row_numbers: Indices | None,
 ) -> CondensedPairs:
     """Read the dissimilarities and weights of all pairs and check that they connect all rows.
 
@@ -144,7 +144,7 @@ def _check_weights(weights: Any, n: int) -> NDArray[Any]:
     return matrix
 
 
-def _raise_for_weights(invalid: NDArray[np.bool_], part: NDArray[Any], start: int, reason: str) -> None:
+def _raise_for_weights(invalid: Masks, part: NDArray[Any], start: int, reason: str) -> None:
     # The diagonal is ignored.
     invalid[np.arange(len(invalid)), start + np.arange(len(invalid))] = False
     if invalid.any():
@@ -161,8 +161,7 @@ def _condense_weights(weights: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[An
     return out
 
 
-def _check_connected(pairs: CondensedPairs, weights: NDArray[Any] | None, row_numbers: NDArray[np.intp]) -> None:
-    """Raise DataError if a row has no pair, or the pairs do not connect all rows."""
+def _check_connected(pairs: CondensedPairs, weights: NDArray[Any] | None, row_numbers: Indices) -> None:
     if not pairs.is_weighted:
         return
     alone = np.flatnonzero(pairs.row_weights() == 0)
@@ -216,12 +215,10 @@ class CondensedPairs:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether the weights differ."""
         return len(self.weights) > 0
 
     @cached_property
     def row_spans(self) -> list[tuple[int, int]]:
-        """Spans of rows with about equally many pairs."""
         n_pieces = max(1, min(_MAX_TASKS, len(self.values) // _PAIRS_PER_TASK))
         # The rows before i have the share 1 - (1 - i / n)^2 of the pairs.
         cuts = np.rint(self.n * (1 - np.sqrt(1 - np.arange(n_pieces + 1) / n_pieces))).astype(int).tolist()
@@ -238,7 +235,6 @@ class CondensedPairs:
         return self.values[self.weights > 0] if self.is_weighted else self.values
 
     def weighted_sum(self, *factors: NDArray[Any]) -> float:
-        """Return the weighted sum over pairs of the product of the factors."""
         factors = (*factors, self.weights) if self.is_weighted else factors
         return float(np.einsum(",".join("i" * len(factors)) + "->", *factors, dtype=np.float64))
 
@@ -274,7 +270,6 @@ class CondensedPairs:
 
 
 def condensed_indices(i: NDArray[np.int64], j: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the condensed indices of pairs i < j of n rows."""
     return i * n - i * (i + 1) // 2 - i - 1 + j
 
 
@@ -318,7 +313,7 @@ class ShepardPairs:
     @classmethod
     def from_rows(
         cls,
-        row_indices: NDArray[np.intp],
+        row_indices: Indices,
         dissimilarities: Dissimilarities,
         embedding: Floats,
         disparities: NDArray[Any],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices
 from tamiz.kernels.majorization import condense, expand_condensed, impute_by_triangle, stress_per_point
 from tamiz.reduction.base import check_distinct_points, read_initial_embedding
 from tamiz.reduction.classical.extension import principal_axes_rotation
@@ -27,7 +28,6 @@ from tamiz.reduction.majorization.transformations import (
 )
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 
 MDS_KINDS: tuple[str, ...] = ("metric", "interval", "ordinal")
 TIE_RULES = ("primary", "secondary")
@@ -45,7 +45,6 @@ _SEED = 2_718_281_829
 
 
 def create_transformation(kind: str, ties: str, pairs: CondensedPairs) -> Transformation:
-    """Return the transformation of a kind of MDS."""
     if kind == "ordinal":
         return OrdinalTransformation(pairs, ties)
     return IntervalTransformation(pairs) if kind == "interval" else RatioTransformation(pairs)
@@ -147,7 +146,7 @@ def initial_configurations(
     pairs: CondensedPairs,
     n_components: int,
     rng: np.random.Generator,
-    first_occurrences: NDArray[np.intp],
+    first_occurrences: Indices,
 ) -> Iterator[Floats]:
     """Yield the requested start, then random ones; equal rows start, and so stay, at equal points."""
     for k in range(n_init):
@@ -173,13 +172,11 @@ class CondensedDissimilarities(Dissimilarities):
         self._values = values
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:  # noqa: ARG002 - all rows are their own queries
-        """Return distances."""
         out = np.empty((stop - start, self.points.n))
         expand_condensed(self._values, self.points.n, start, stop, out)
         return out
 
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        """Return distances."""
         return self.block(queries, start, stop)
 
 
@@ -217,7 +214,6 @@ def fill_flat_dimensions(points: Floats) -> Floats | None:
 
 
 def random_start(pairs: CondensedPairs, n_components: int, rng: np.random.Generator) -> Floats:
-    """Return random normal points."""
     return rng.standard_normal((n_components, pairs.n))
 
 

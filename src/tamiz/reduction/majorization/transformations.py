@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels.isotonic import (
     guttman_step_ordinal,
     merge_blocks,
@@ -20,7 +21,6 @@ from tamiz.kernels.majorization import guttman_step, guttman_step_plane, regress
 from tamiz.kernels.primitives import distance_keys
 from tamiz.reduction.majorization.pairs import CondensedPairs, accumulate_spans, condensed_indices
 from tamiz.runtime import parallel
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Invariants, Number
 from tamiz.storage.records import Serializable
 
@@ -78,11 +78,9 @@ class RatioTransformation(Transformation):
         return _guttman_step_on_line(self.pairs, self.pairs.values, LinearCurve(), points)
 
     def disparities(self) -> NDArray[Any]:
-        """Return the dissimilarities."""
         return self.pairs.values
 
     def curve(self) -> DisparityCurve:
-        """Return the identity."""
         return LinearCurve()
 
 
@@ -124,12 +122,10 @@ class IntervalTransformation(Transformation):
         return (offset, slope) if slope >= 0 else (distances / mass, 0.0)
 
     def disparities(self) -> NDArray[Any]:
-        """Return the line at the dissimilarities."""
         number = self.pairs.dtype.type
         return np.asarray(number(self._line.offset) + number(self._line.slope) * self._shifted)
 
     def curve(self) -> DisparityCurve:
-        """Return the current line."""
         return self._line
 
 
@@ -239,7 +235,7 @@ class OrdinalTransformation(Transformation):
         return [span for span in zip(cuts, [*cuts[1:], len(ends)], strict=True) if span[0] < span[1]]
 
 
-def _pair_rows(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def _pair_rows(order: Indices, n: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the lower and the higher row of pairs by their condensed index."""
     starts = np.arange(n - 1, dtype=np.int64)
     starts = starts * n - starts * (starts + 1) // 2
@@ -248,7 +244,7 @@ def _pair_rows(order: NDArray[np.intp], n: int) -> tuple[NDArray[np.uint16], NDA
     return rows, columns
 
 
-def _find_runs(equal: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _find_runs(equal: Masks) -> NDArray[np.int64]:
     """Return start and stop of each run of equal entries, alternating; equal[r] is true if entry r equals entry r - 1."""
     changes = np.flatnonzero(np.diff(equal.astype(np.int8), append=0))
     # A run starts one before its first true entry and stops after its last.
@@ -257,8 +253,6 @@ def _find_runs(equal: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 class DisparityCurve(Serializable, ABC):
-    """A nondecreasing function from dissimilarities to disparities."""
-
     @abstractmethod
     def __call__(self, values: Floats) -> Floats:
         """Return the disparities of the values, NaN for NaN."""
@@ -282,7 +276,6 @@ class LinearCurve(DisparityCurve):
     invariants: ClassVar[Invariants] = {"offset": Number(), "slope": Number(0.0), "origin": Number()}
 
     def __call__(self, values: Floats) -> Floats:
-        """Return the disparities of the values."""
         return np.maximum(self.offset + self.slope * (values - self.origin), 0.0)
 
 
@@ -310,5 +303,4 @@ class PiecewiseLinearCurve(DisparityCurve):
         return cls(values, np.bincount(inverse, np.repeat(heights, 2)) / counts)
 
     def __call__(self, values: Floats) -> Floats:
-        """Return the disparities of the values."""
         return np.interp(values, self.knots, self.heights)

@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.table.schema import Schema
 
 
@@ -40,7 +40,6 @@ class CoordinateEncoder(ABC):
 
     @property
     def columns(self) -> list[str]:
-        """The column of every coordinate."""
         return self.names
 
     @abstractmethod
@@ -102,7 +101,6 @@ class CentredRows(ABC):
         """The variance of every coordinate."""
 
     def collect_warnings(self) -> list[Verdict]:
-        """Return warnings about the encoding of the rows."""
         return []
 
     @abstractmethod
@@ -118,5 +116,4 @@ class CentredRows(ABC):
         """Return the rows, each times the square root of its weight: their inner products are the covariance times total - 1."""
 
     def project(self, directions: Floats) -> NDArray[Any]:
-        """Return the projections of the rows on directions."""
         return self.encoder.project(self.table, directions)

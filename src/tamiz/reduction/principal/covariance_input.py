@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Strings
 from tamiz.table.base import Table
 from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
@@ -47,7 +47,6 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
     }
 
     def read(self, X: Any) -> Floats:
-        """Return new rows."""
         if not self.has_mean:
             raise ValueError(
                 "The covariance was fitted without a mean, so no row can be mapped: pass mean= to fit_covariance."
@@ -64,11 +63,9 @@ class CovarianceCoordinateEncoder(CoordinateEncoder):
         return rows
 
     def coordinates(self, rows: Floats) -> Iterator[Floats]:
-        """Yield the coordinates of rows."""
         yield (rows - self.mean) / self.scale
 
     def project(self, rows: Floats, directions: Floats) -> NDArray[Any]:
-        """Return the projections of rows on directions."""
         out = np.empty((len(rows), len(directions)))
         project_rows(np.ascontiguousarray(*self.coordinates(rows)), np.ascontiguousarray(directions), out)
         return out
@@ -94,7 +91,6 @@ class CovarianceInput:
     has_names: bool
 
     def set_feature_attributes(self, estimator: Any) -> None:
-        """Set the attributes of an estimator that describe its columns."""
         estimator.n_features_in_ = len(self.covariance)
         if self.has_names:
             estimator.feature_names_in_ = np.array(self.encoder.names, dtype=object)

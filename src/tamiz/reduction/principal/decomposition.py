@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.reduction.krylov import leading_eigenpairs
 from tamiz.reduction.principal.base import CentredRows
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
@@ -95,7 +95,6 @@ def decompose(rows: CentredRows, n_components: int | float, solver: str) -> Prin
 
 
 def decompose_covariance(covariance: Floats, n_components: int | float) -> PrincipalComponents:
-    """Return the components of a given covariance."""
     return _fix_signs(_eigendecompose(covariance, n_components, semidefinite=False))
 
 

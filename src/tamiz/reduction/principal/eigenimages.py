@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import ImageSet
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.base import Floats
 from tamiz.table.schema import Schema
 
 # Largest number of components shown as images, and numbers of components for reconstructions.
@@ -37,7 +37,6 @@ def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> 
 
 
 def mean_image(shape: tuple[int, int], mean: Floats) -> ImageSet:
-    """Return the mean as an image."""
     return ImageSet("The mean", shape, ["Mean"], [mean.tolist()], note="The average of every pixel.")
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from tamiz.arrays import Floats, Masks
 from tamiz.reduction.principal.base import CentredRows
 from tamiz.reduction.principal.table_rows import TableCoordinateEncoder, TableRows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Floats
 
 # Values per task.
 _VALUES_PER_TASK = 2**20
@@ -62,11 +62,9 @@ class ImputedRows(CentredRows):
 
     @property
     def total_weight(self) -> float:
-        """Weight of all rows."""
         return self._table.total_weight
 
     def weights(self) -> Floats | None:
-        """Return the weight of every row, None if rows have no weights."""
         return self._weight
 
     @property
@@ -79,7 +77,6 @@ class ImputedRows(CentredRows):
 
     @property
     def variances(self) -> Floats:
-        """The variance of every coordinate after imputation."""
         return np.asarray((self._weighted_values**2).sum(axis=0)) / (self.total_weight - 1)
 
     def collect_warnings(self) -> list[Verdict]:
@@ -96,11 +93,9 @@ class ImputedRows(CentredRows):
         return warnings
 
     def covariance(self) -> Floats:
-        """Return the covariance of the imputed rows."""
         return np.asarray(self._weighted_values.T @ self._weighted_values) / (self.total_weight - 1)
 
     def times_covariance(self, X: Floats) -> Floats:
-        """Return X times the covariance."""
         return np.asarray((X @ self._weighted_values.T) @ self._weighted_values) / (self.total_weight - 1)
 
     def weighted_rows(self) -> Floats:
@@ -129,7 +124,6 @@ class Imputation:
 
     @property
     def converged(self) -> bool:
-        """Whether the values converged."""
         return self.change <= _TOL
 
 
@@ -209,8 +203,7 @@ class AndersonAcceleration:
         return np.asarray(image - shares @ images)
 
 
-def _misfit(residuals: Floats, missing: NDArray[np.bool_], weight: Floats | None) -> float:
-    """Return the squared residuals of the present values."""
+def _misfit(residuals: Floats, missing: Masks, weight: Floats | None) -> float:
     squares = np.where(missing, 0.0, residuals**2).sum(axis=1)
     return float(squares.sum() if weight is None else weight @ squares)
 
@@ -220,7 +213,6 @@ def _weighted_mean(points: Floats, weight: Floats | None) -> Floats:
 
 
 def _leading_directions(points: Floats, weight: Floats | None, k: int) -> Floats:
-    """Return the k directions of largest variance of centred points."""
     n, q = points.shape
     rooted = points if weight is None else points * np.sqrt(weight)[:, None]
     if n < q:

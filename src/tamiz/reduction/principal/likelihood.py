@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.table.feature_checks import check_features
 
 

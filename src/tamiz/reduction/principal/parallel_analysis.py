@@ -10,11 +10,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
+from tamiz.arrays import Floats
 from tamiz.reduction.principal.base import CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer, check_memory, check_real
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import FloatArray, Integer, Invariants
 
 # Smaller differences of variances are rounding; with two rows the variances are equal in every table.
@@ -87,7 +87,6 @@ class IndependentColumns:
     def from_encoder(
         cls, encoder: CoordinateEncoder, variances: Floats, n_rows: float, *, standardized: bool
     ) -> IndependentColumns:
-        """Return the generator for the columns of a table."""
         divided = np.full(len(variances), standardized)
         for start, stop in encoder.level_spans:
             divided[start:stop] = False

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import sparse_cross_products
 from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Floats
 from tamiz.storage.invariants import Condition, FloatArray, Integer, Invariants, ListOf, Strings
 from tamiz.table.encoded_table import check_enough_rows
 from tamiz.table.in_memory import weight_vector
@@ -49,8 +49,6 @@ def _check_sparse_rows(matrix: Any) -> sparse.csr_array:
 
 @dataclass(frozen=True)
 class SparseCoordinateEncoder(CoordinateEncoder):
-    """Encoder of sparse rows."""
-
     names: list[str]
     mean: Floats
     scale: Floats
@@ -79,7 +77,6 @@ class SparseCoordinateEncoder(CoordinateEncoder):
             yield (rows[start:stop].toarray() - self.mean) / self.scale
 
     def project(self, rows: sparse.csr_array, directions: Floats) -> NDArray[Any]:
-        """Return the projections of rows on directions."""
         scaled = directions / self.scale
         # A product with sparse rows is computed entry by entry, so each row is independent of the others.
         return np.asarray(rows @ scaled.T) - scaled @ self.mean
@@ -106,11 +103,9 @@ class SparseTableRows(CentredRows):
 
     @property
     def total_weight(self) -> float:
-        """Weight of all rows."""
         return self._total_weight
 
     def weights(self) -> Floats | None:
-        """Return the weight of every row, None if rows have no weights."""
         return self._weight
 
     @cached_property
@@ -131,20 +126,18 @@ class SparseTableRows(CentredRows):
         squares = within + stored * absent * inner**2
         return share * inner, squares / (self._total_weight - 1), share
 
-    def _sum_by_column(self, column: NDArray[np.intp], values: Floats) -> Floats:
+    def _sum_by_column(self, column: Indices, values: Floats) -> Floats:
         """Return the sum of the values in each column, as floats also where there are none."""
         return np.bincount(column, values, self.n_coordinates).astype(np.float64)
 
     @cached_property
     def encoder(self) -> SparseCoordinateEncoder:
-        """The encoder of the rows."""
         mean, variance, _ = self._moments
         scale = np.where(variance > 0, np.sqrt(variance), 1.0) if self._standardize else np.ones(self.n_coordinates)
         return SparseCoordinateEncoder([f"x{j}" for j in range(self.n_coordinates)], mean, scale, [])
 
     @property
     def variances(self) -> Floats:
-        """The variance of every coordinate."""
         return self._moments[1] / self.encoder.scale**2
 
     def covariance(self) -> Floats:
@@ -185,7 +178,6 @@ class SparseTableRows(CentredRows):
         return out
 
     def times_covariance(self, X: Floats) -> Floats:
-        """Return X times the covariance."""
         mean, scale = self.encoder.mean, self.encoder.scale
         scaled = X / scale
         images = ((self.table @ scaled.T) - scaled @ mean) * self._weight[:, None]

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from tamiz.arrays import Floats
 from tamiz.kernels.matrix_products import multiply_indicators, multiply_indicators_transposed, project_rows
 from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote, warn
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block, Floats
+from tamiz.statistics.base import Block
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
 from tamiz.table.base import Table
@@ -79,38 +80,31 @@ class TableCoordinateEncoder(CoordinateEncoder):
 
     @property
     def names(self) -> list[str]:  # type: ignore[override]  # read only
-        """The coordinates."""
         return self.encoding.names
 
     @property
     def columns(self) -> list[str]:
-        """The column of every coordinate."""
         levels = (one.column for one in self.encoding.indicators for _ in range(one.n_levels))
         return [self.schema.columns[j].name for j in (*self.encoding.numeric, *levels)]
 
     @property
     def mean(self) -> Floats:  # type: ignore[override]
-        """The centre."""
         return self.encoding.centre
 
     @property
     def scale(self) -> Floats:  # type: ignore[override]
-        """The divisors of the coordinates."""
         return self.encoding.scale
 
     @property
     def level_spans(self) -> list[tuple[int, int]]:  # type: ignore[override]
-        """The coordinates of each categorical column."""
         ends = np.cumsum([len(self.encoding.numeric), *(one.n_levels for one in self.encoding.indicators)]).tolist()
         return list(pairwise(ends))
 
     @property
     def n_missing(self) -> int:  # type: ignore[override]
-        """Number of missing values in the rows of the fit."""
         return self.encoding.n_missing
 
     def table_schema(self) -> Schema:
-        """Return the schema of the fit."""
         return self.schema
 
     def read(self, X: Any) -> Table:
@@ -126,11 +120,9 @@ class TableCoordinateEncoder(CoordinateEncoder):
         return rows
 
     def coordinates(self, rows: Table) -> Iterator[Floats]:
-        """Yield the coordinates of rows in blocks."""
         return (self.encoding.transform(piece, fill=self.fill) for piece in row_pieces(rows, len(self.mean)))
 
     def project(self, rows: Table, directions: Floats) -> NDArray[Any]:
-        """Return the projections of rows on directions."""
         dtype = next(rows.blocks()).dtype
         out = np.empty((rows.schema.n_rows, len(directions)), dtype)
         if self.fill:
@@ -194,7 +186,6 @@ class CoordinateSplit:
         self._centre, self._scale = encoding.centre[p:, None], encoding.scale[p:, None]
 
     def numeric_part(self, directions: Floats) -> Floats:
-        """Return the entries of directions for the numeric columns."""
         return np.ascontiguousarray(directions[:, : len(self.numbers.numeric)])
 
     def level_scores(self, directions: Floats) -> Floats:
@@ -203,7 +194,6 @@ class CoordinateSplit:
         return there - self._sum_by_column(self._centre * there)
 
     def centre_level_sums(self, sums: Floats) -> Floats:
-        """Return the product of scaled and centred indicators with rows from the sums of the rows of each level."""
         return (sums - self._centre * self._sum_by_column(sums)) / self._scale
 
     def _sum_by_column(self, values: Floats) -> Floats:
@@ -255,7 +245,6 @@ class TableRows(CentredRows):
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The encoding of rows as coordinates."""
         moments, schema = self._moments, self.table.schema
         spread = moments.std[: len(schema.numeric)] if self._standardize else None
         scale = level_scale(moments, len(schema.numeric), level_indicators(schema), self._categories)
@@ -263,21 +252,17 @@ class TableRows(CentredRows):
 
     @property
     def total_weight(self) -> float:
-        """Weight of all rows."""
         return self.encoding.total_weight
 
     def weights(self) -> Floats | None:
-        """Return the weight of every row, None if rows have no weights."""
         return weight_array(self.table)
 
     @property
     def encoder(self) -> TableCoordinateEncoder:
-        """The encoder of the rows."""
         return TableCoordinateEncoder(self.table.schema, self.encoding, self._missing == "mean", self._method)
 
     @property
     def variances(self) -> Floats:
-        """The variance of every coordinate."""
         if self._missing == "pairwise" and self._scatter is not None:
             return np.asarray(self._pairwise_covariance[0].diagonal()) / self.encoding.scale**2
         return self._moments.squared_deviations / self.encoding.scale**2 / (self._moments.total_weight - 1)

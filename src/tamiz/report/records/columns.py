@@ -231,7 +231,6 @@ class RedundantGroup:
         check_known("the column to keep", self.keep, self.columns)
 
     def first_of(self, names: Collection[str]) -> str | None:
-        """Return the first column that is among these names."""
         return next((name for name in self.columns if name in names), None)
 
 

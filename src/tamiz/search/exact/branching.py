@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks
 from tamiz.kernels import branching as kernels
 from tamiz.kernels import read_only
 from tamiz.runtime import parallel
 from tamiz.search.base import Problem, can_reach_size
 from tamiz.search.exact.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
 from tamiz.search.unit_sets import expand_units
-from tamiz.statistics.base import Floats
-from tamiz.subsets.candidates import Candidates, Masks, Proposal, ScanResult
+from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
 # Nodes that are processed before their results are shared, bounds computed for one node (5 to 50 ms), and the number of open nodes
 # beyond which twice as many bounds are computed for one node (three times beyond twice as many, ...), so that the queue grows
@@ -78,8 +78,6 @@ def _starting_sets(problem: Problem, form: UnitQuadraticForm) -> list[Masks]:
 
 @dataclass(frozen=True)
 class BranchingProposal(Proposal):
-    """A step of branch and bound."""
-
     state: BranchingState
 
     def scan(self, budget: int | None) -> ScanResult:
@@ -141,7 +139,6 @@ class BranchingState:
         self._n_nodes = 0
 
     def __bool__(self) -> bool:
-        """Return whether a node is open."""
         return bool(self._open_nodes)
 
     @property
@@ -346,7 +343,6 @@ class ConvexRelaxation:
 
     @classmethod
     def from_form(cls, form: UnitQuadraticForm) -> ConvexRelaxation:
-        """Return the relaxation of a form."""
         pairs = form.pair_terms.sum(axis=0)
         own = form.self_terms.sum(axis=0)
         matrix = pairs / 2 + np.diag(own)
@@ -359,7 +355,7 @@ class ConvexRelaxation:
         arrays = (form.c, form.self_terms, form.pair_terms, form.widths, form.fixed_terms, form.size_limits)
         return kernels.BoundTerms(*map(read_only, (*arrays, self.convex, self.negative_terms)))
 
-    def restrict(self, chosen: NDArray[np.bool_], form: UnitQuadraticForm) -> ConvexRelaxation:
+    def restrict(self, chosen: Masks, form: UnitQuadraticForm) -> ConvexRelaxation:
         """Return the relaxation over some of the units; `form` is the form over these."""
         return ConvexRelaxation(
             self.convex[np.ix_(chosen, chosen)], self.negative_terms[chosen], _first_equivalents(form)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats, Masks
 from tamiz.kernels import read_only
 from tamiz.kernels.subset_merits import UnitTerms
 from tamiz.runtime.validation import check_memory
 from tamiz.search.base import Problem
 from tamiz.search.unit_sets import expand_units
-from tamiz.statistics.base import Floats
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale
-from tamiz.subsets.candidates import Candidates, Masks, Proposal, ScanResult
+from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
 Integers = NDArray[np.int64]
 
@@ -92,7 +92,6 @@ class UnitQuadraticForm:
         return len(self.widths)
 
     def restrict(self, chosen: Masks) -> UnitQuadraticForm:
-        """Return the form over some of the units."""
         pairs = np.ascontiguousarray(self.pair_terms[:, chosen][:, :, chosen])
         c, own = np.ascontiguousarray(self.c[:, chosen]), np.ascontiguousarray(self.self_terms[:, chosen])
         return UnitQuadraticForm(
@@ -159,7 +158,6 @@ class Incumbent:
 
 
 def no_candidates(problem: Problem) -> Candidates:
-    """Return an empty batch."""
     return Candidates.from_masks(np.empty((0, problem.n_columns), dtype=bool))
 
 
@@ -178,5 +176,4 @@ class BoundedCandidates(Proposal):
     bound: float
 
     def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - run_search cuts the candidates to the budget
-        """Return the candidates and the bound."""
         return ScanResult(self.candidates, bound=self.bound if np.isfinite(self.bound) else None)

@@ -65,7 +65,6 @@ class ArrayReader:
         self._arrays: dict[int, NDArray[Any]] = {}
 
     def get(self, number: Any) -> NDArray[Any]:
-        """Return an array by its number."""
         if type(number) is not int or _member_name(number) not in self._members:
             raise DataError(f"is damaged: its array {number!r} is missing")
         if number not in self._arrays:
