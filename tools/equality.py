@@ -1,6 +1,6 @@
 """Write the results of a fixed list of calls, and compare those of two commits.
 
-python tools/equality.py write FILE            writes the results of the package that Python imports
+python tools/equality.py write FILE [WORD]     writes the results of the package that Python imports; of the calls with WORD in their names
 python tools/equality.py compare BEFORE AFTER  names each result that differs, with the largest relative difference of its numbers
 python tools/equality.py commit NAME           compares a commit, in a clone of its own, with the files here
 """
@@ -279,10 +279,12 @@ def outcome(selector: Any) -> dict[str, Any]:
     return {"support": selector.support_, "merit": selector.merit_, "merits": archive.merits, "sizes": archive.sizes}
 
 
-def write(target: Path) -> None:
+def write(target: Path, word: Path = Path("")) -> None:
     warnings.simplefilter("ignore")
     results: dict[str, Any] = {}
     for name, call in list_calls().items():
+        if word.name not in name:
+            continue
         try:
             results[name] = dict(flatten(call()))
         except Exception as error:  # noqa: BLE001 - a call that fails is a result, too
@@ -312,7 +314,7 @@ def difference(before: Any, after: Any) -> str:
 def compare(before: Path, after: Path) -> None:
     first, second = (json.loads(path.read_text()) for path in (before, after))
     n_different = 0
-    for name in {**first, **second}:
+    for name in second:
         one, two = first.get(name, {}), second.get(name, {})
         found = {path: difference(one.get(path), two.get(path)) for path in {**one, **two}}
         found = {path: text for path, text in found.items() if text}
@@ -321,7 +323,7 @@ def compare(before: Path, after: Path) -> None:
             print(f"{name}: {len(found)} of {len(found | one)} results differ")
             for path, text in list(found.items())[:8]:
                 print(f"    {path}: {text}")
-    print(f"{len(first)} calls, {n_different} differ")
+    print(f"{len(second)} of {len(first)} calls, {n_different} differ")
     sys.exit(n_different > 0)
 
 
