@@ -1,6 +1,6 @@
 """Write the results of a fixed list of calls, and compare those of two commits.
 
-python tools/equality.py write FILE [WORD]     writes the results of the package that Python imports; WORD is in the names of the calls
+python tools/equality.py write FILE [WORD]     writes the results of this package, with WORD those of the calls named so
 python tools/equality.py compare BEFORE AFTER  names each result that differs, with the largest relative difference of its numbers
 python tools/equality.py commit NAME           compares a commit, in a clone of its own, with the files here
 """
