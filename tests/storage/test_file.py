@@ -15,13 +15,13 @@ SAVE_FOR_LONG = """
 import sys, time
 import numpy as np
 from tamiz import save
-from tamiz.storage import arrays
+from tamiz.storage import records
 
-write = arrays.npy.write_array
+write = records.npy.write_array
 def slowly(*arguments, **options):
     write(*arguments, **options)
     time.sleep(60)
-arrays.npy.write_array = slowly
+records.npy.write_array = slowly
 save(list(np.random.default_rng(0).random((2, 10**6))), sys.argv[1])
 """
 

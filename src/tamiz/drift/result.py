@@ -8,7 +8,7 @@ from typing import Any
 from tamiz.drift.records import ComparisonRecord
 from tamiz.drift.sentences import verdict_lines
 from tamiz.runtime.result_tables import frame_page, make_frame
-from tamiz.storage.written_result import WrittenResult
+from tamiz.storage.atomic_write import WrittenResult
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -16,7 +16,7 @@ from tamiz.report.text import count_with_noun, edges_text, format_number, join_c
 from tamiz.runtime.codec import FormatError, from_json, to_json
 from tamiz.runtime.result_tables import frame_page, make_frame
 from tamiz.runtime.user_warnings import quote_name
-from tamiz.storage.written_result import WrittenResult
+from tamiz.storage.atomic_write import WrittenResult
 
 if TYPE_CHECKING:
     import os

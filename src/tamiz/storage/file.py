@@ -16,8 +16,7 @@ from tamiz import __version__
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.atomic_write import atomic_path
-from tamiz.storage.json_tree import TreeReader, TreeWriter
-from tamiz.storage.packed_arrays import COMPRESSION_LEVEL, ArrayReader, ArrayWriter
+from tamiz.storage.records import COMPRESSION_LEVEL, TreeReader, TreeWriter
 
 _FORMAT_VERSION = 1
 _DOCUMENT = "tamiz.json"
@@ -82,7 +81,7 @@ def save(obj: Any, path: str | os.PathLike[str]) -> Path:
         raise TypeError(f"path must be a str or a Path, got {path!r}.")
     with atomic_path(path) as temporary, ZipFile(temporary, "w", compresslevel=COMPRESSION_LEVEL) as archive:
         try:
-            content = TreeWriter(ArrayWriter(archive)).write_value(obj, type(obj).__name__)
+            content = TreeWriter(archive).write_value(obj, type(obj).__name__)
             head = {"format": f"tamiz file {_FORMAT_VERSION}", "tamiz": __version__, "content": content}
             text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode("ascii")
         except RecursionError:
@@ -149,7 +148,7 @@ def _read_file(file: BinaryIO, source: Path) -> Any:
         with ZipFile(file) as archive:
             members = _check_members(archive, source)
             head = _parse_document(archive.read(members[_DOCUMENT]))
-            return TreeReader(ArrayReader(archive)).read_value(head["content"])
+            return TreeReader(archive).read_value(head["content"])
     except DataError as error:
         raise DataError(f"{source} {error}.") from error
     except RecursionError:
