@@ -895,7 +895,7 @@ def test_an_object_that_is_no_graph_is_refused(table):
 def long_table(monkeypatch):
     """600 rows where more than 250 are a long table, with gaps, classes and weights."""
     monkeypatch.setattr("tamiz.graphs.row_graph._MAX_GRAPH_ROWS", 250)
-    monkeypatch.setattr("tamiz._study.study.MAX_SHOWN_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.run.MAX_SHOWN_ROWS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]

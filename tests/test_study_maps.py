@@ -64,7 +64,7 @@ def found(table):
 @pytest.fixture
 def long_table(monkeypatch):
     """600 rows where 100 are drawn, with gaps and categories."""
-    monkeypatch.setattr("tamiz._study.study.MAX_SHOWN_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.run.MAX_SHOWN_ROWS", 100)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
     X["b"] += 3 * X["a"]

@@ -12,7 +12,7 @@ from tests.sentences import sentences
 from tamiz import open_table, study
 from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
-from tamiz._study.estimates import estimate_steps, expected_evaluations, search_seconds
+from tamiz._study.estimates import StudyExtent, estimate_steps, expected_evaluations, search_seconds
 from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.redundancy import max_compared_columns, n_compared_rows
 from tamiz.criteria import CFS, JMI, MRMR, CrossValidated, LinearCoefficient
@@ -51,11 +51,9 @@ def test_the_default_budget_of_a_study_is_about_two_minutes(shape):
     steps = estimate_steps(
         schema,
         DEFAULT_BUDGET,
-        min(schema.n_rows, 2000),
-        4,
-        sample_graph=True,
-        searched=(CFS(), BestFirst()),
-        asked=False,
+        StudyExtent(
+            n_shown=min(schema.n_rows, 2000), n_maps=4, sample_graph=True, searched=(CFS(), BestFirst()), asked=False
+        ),
     )
     assert 0 < sum(step.seconds for step in steps.values()) < 150
     assert all(0 < step.n_bytes < 2.5e9 and 0 <= step.n_rows <= schema.n_rows for step in steps.values())
@@ -63,8 +61,10 @@ def test_the_default_budget_of_a_study_is_about_two_minutes(shape):
 
 def test_requested_settings_are_estimated_for_all_rows():
     schema = schema_of(1_000_000, 20)
-    all_rows = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=False, searched=None)
-    some = estimate_steps(schema, DEFAULT_BUDGET, 2000, 4, sample_graph=True, searched=None)
+    all_rows = estimate_steps(
+        schema, DEFAULT_BUDGET, StudyExtent(n_shown=2000, n_maps=4, sample_graph=False, searched=None)
+    )
+    some = estimate_steps(schema, DEFAULT_BUDGET, StudyExtent(n_shown=2000, n_maps=4, sample_graph=True, searched=None))
     assert all_rows["graph"].n_rows == 1_000_000 > some["graph"].n_rows
     assert all_rows["graph"].seconds > 5 * some["graph"].seconds
     assert "subset" not in all_rows
@@ -172,7 +172,9 @@ def test_columns_of_many_levels_make_selections_and_error_rates_expensive_and_ra
     def seconds(levels, target):
         schema = replace(schema_of(3000, 15, levels), target=target)
         steps = estimate_steps(
-            schema, DEFAULT_BUDGET, 2000, 4, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=20
+            schema,
+            DEFAULT_BUDGET,
+            StudyExtent(n_shown=2000, n_maps=4, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=20),
         )
         return {name: step.seconds for name, step in steps.items()}
 
@@ -281,7 +283,9 @@ def measured_schema(target, n_rows, n_columns):
 def test_estimates_are_within_a_factor_of_two_of_measured_cpu_seconds(shape, seconds):
     schema = measured_schema(*shape)
     searched = choose_merit_and_search(None, None, schema)
-    steps = estimate_steps(schema, DEFAULT_BUDGET, 2000, 5, sample_graph=True, searched=searched)
+    steps = estimate_steps(
+        schema, DEFAULT_BUDGET, StudyExtent(n_shown=2000, n_maps=5, sample_graph=True, searched=searched)
+    )
     ratios = {name: steps[name].seconds / found for name, found in seconds.items()}
     assert all(0.5 <= ratio <= 2 for ratio in ratios.values()), ratios
 

@@ -11,7 +11,7 @@ import tamiz
 from tamiz import SubsetSelector
 from tamiz._study import models
 from tamiz._study.budget import DEFAULT_BUDGET
-from tamiz._study.estimates import estimate_steps
+from tamiz._study.estimates import StudyExtent, estimate_steps
 from tamiz._study.run import StudyRun
 from tamiz.assessment import selection_error_rates
 from tamiz.assessment.semi_synthetic import count_searches
@@ -107,7 +107,9 @@ def test_the_estimate_counts_every_search(monkeypatch):
     schema = open_table(X, y).schema
     steps = [
         estimate_steps(
-            schema, DEFAULT_BUDGET, 60, 0, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=n
+            schema,
+            DEFAULT_BUDGET,
+            StudyExtent(n_shown=60, n_maps=0, sample_graph=True, searched=(CFS(), BestFirst()), semi_synthetic=n),
         )
         for n in (0, 20, 96)
     ]

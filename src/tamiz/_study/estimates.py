@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sklearn.base import clone
@@ -76,25 +76,12 @@ _COLUMN_COST_ROWS, _NUMERIC_TARGET_COST_ROWS = 5_000, 15_000
 _REASONS_SHARE, _WRAPPER_REASONS_SHARE = 1.5, 0.5
 
 
-def estimate_steps(
-    schema: Schema,
-    budget: Budget,
-    n_shown: int,
-    n_maps: int,
-    *,
-    sample_graph: bool,
-    searched: tuple[Merit, Search] | None,
-    assessed: bool = True,
-    asked: bool = True,
-    semi_synthetic: int = 0,
-    map_schema: Schema | None = None,
-) -> dict[str, StepEstimate]:
-    """Return the estimate of every step of a study, by its name.
+@dataclass(frozen=True, kw_only=True)
+class StudyExtent:
+    """What a study does, as far as its cost depends on it.
 
-    Parameters
+    Attributes
     ----------
-    schema : Schema
-    budget : Budget
     n_shown : int
         Rows that the maps show.
     n_maps : int
@@ -110,19 +97,33 @@ def estimate_steps(
         The number of semi-synthetic targets.
     map_schema : Schema or None, default=None
         The columns of the graph and the maps; None is all.
+    """
 
-    Notes
-    -----
+    n_shown: int
+    n_maps: int
+    sample_graph: bool
+    searched: tuple[Merit, Search] | None
+    assessed: bool = True
+    asked: bool = True
+    semi_synthetic: int = 0
+    map_schema: Schema | None = None
+
+
+def estimate_steps(schema: Schema, budget: Budget, extent: StudyExtent) -> dict[str, StepEstimate]:
+    """Return the estimate of every step of a study, by its name.
+
     Seconds on two cores, and bytes beyond the table, fitted to studies of 100 to 3,000,000 rows and 10 to 100,000 columns;
     `benchmarks/study_curves.py` plots them beside measurements. Steps that use both cores need up to twice the seconds of CPU time.
     """
+    n_shown, searched, asked, assessed = extent.n_shown, extent.searched, extent.asked, extent.assessed
+    n_maps, semi_synthetic = extent.n_maps, extent.semi_synthetic
     n, used, seen = schema.n_rows, len(schema.used), schema.n_coordinates
-    mapped = schema if map_schema is None else map_schema
+    mapped = extent.map_schema or schema
     on_maps = mapped.n_coordinates
     values, some = n * used, min(n * used, 4_000_000)
     compared = max_compared_columns(used, budget)
     n_compared = n_compared_rows(compared, n, budget)
-    joined, drawn = max_graph_rows(mapped, n_shown, budget.scale) if sample_graph else n, min(n_shown, 2000)
+    joined, drawn = max_graph_rows(mapped, n_shown, budget.scale) if extent.sample_graph else n, min(n_shown, 2000)
     resampled = 0.0 if bootstrap_refusal(schema, budget) else bootstrap_cost(schema)
     refitted = LinearCoefficient().study_refit_products(schema, N_BOOTSTRAP) if resampled else 0.0
     ranked_again = 1.9e-6 * resampled + 0.02 * used * bool(resampled) + 6.5e-9 * refitted

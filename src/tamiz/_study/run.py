@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,26 +11,36 @@ import numpy as np
 from tamiz._study.associations import describe_shown_distributions, describe_statistics
 from tamiz._study.budget import StepRunner
 from tamiz._study.estimates import bootstrap_refusal
+from tamiz._study.fold_design import FoldDesign
+from tamiz._study.leakage import leakage_warnings
 from tamiz._study.map_colors import describe_clusters, describe_colors
 from tamiz._study.map_records import describe_map
-from tamiz._study.maps import MapRequest
+from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps
+from tamiz._study.missing_values import missing_value_notes
 from tamiz._study.models import ModelEvaluation, prepare_evaluation
 from tamiz._study.quality import describe_quality
 from tamiz._study.ranking import describe_chance_level, describe_ranking
 from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
 from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
 from tamiz.arrays import Indices
-from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
+from tamiz.assessment.mean_ranks import RankingCriterion, choose_ranking_criteria, combine_ranks
+from tamiz.criteria.base import Relevance
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.graphs.row_graph import RowGraph, needs_graph
+from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, RowGraph, needs_graph
+from tamiz.reduction.base import Reducer
 from tamiz.reduction.table_embedding import TableEmbedding, fit_map
 from tamiz.report.records.columns import ColumnDecision
 from tamiz.report.records.maps import MapRecord, QualityRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.runtime.codec import Named
-from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn, warn_user
+from tamiz.runtime.random import Seed
+from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, note_user, plain_notes, warn, warn_user
+from tamiz.runtime.validation import check_choice, check_integer
+from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import has_significant_column
 from tamiz.selection.subset_record import ColumnReason, SubsetRecord
@@ -52,6 +62,53 @@ if TYPE_CHECKING:
 _CHANCE_LEVEL = 0.025
 
 
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """The parameters of `study` that its steps read."""
+
+    selector: SubsetSelector | None = None
+    relevances: Sequence[Relevance] | None = None
+    maps: Sequence[Reducer | str] | None = None
+    map_rows: int | None = None
+    map_columns: str | Sequence[str] = "numeric"
+    dissimilarity: str = "seuclidean"
+    graph: GraphBuilder | Graph | None = None
+    missing: MissingRule = "distribute"
+    assess: bool | None = None
+    semi_synthetic: int = 0
+    scoring: str | None = None
+    keep_leaks: bool = False
+    random_folds: bool = False
+    points: bool | int = True
+    random_state: Seed = 0
+
+    @property
+    def most_shown(self) -> int:
+        """The most rows that maps show."""
+        return MAX_SHOWN_ROWS if isinstance(self.points, bool) else self.points
+
+    def check(self) -> None:
+        if not isinstance(self.selector, SubsetSelector | None):
+            raise TypeError(f"selector must be a SubsetSelector, got {self.selector!r}.")
+        if self.graph is not None and not isinstance(self.graph, GraphBuilder | Graph):
+            raise TypeError(f"graph must be a builder such as KNearest(15) or a Graph, got {self.graph!r}.")
+        check_choice("dissimilarity", self.dissimilarity, DISSIMILARITIES)
+        check_maps(self.maps or (), self.dissimilarity)
+        if self.map_rows is not None:
+            check_integer("map_rows", self.map_rows, low=2)
+        if not isinstance(self.points, bool):
+            check_integer("points", self.points, low=2)
+        if (
+            self.semi_synthetic != 0
+            and check_integer("semi_synthetic", self.semi_synthetic, low=2)
+            and self.assess is False
+        ):
+            raise ValueError(
+                f"semi_synthetic={self.semi_synthetic} is part of the evaluation that assess=False leaves out; pass assess=True, "
+                "or neither."
+            )
+
+
 @dataclass
 class StudyRun:
     """One run of `study`: the table, the graph of its rows, what several steps use, and the record that the steps fill.
@@ -65,11 +122,13 @@ class StudyRun:
         The rows that the maps show.
     selector : SubsetSelector
         Fitted by `select`.
-    with_leaks : Table
-        The table with the columns of possible leakage.
-    missing, dissimilarity, assess, semi_synthetic, scoring, points
-        As in `study`.
+    options : StudyOptions
+    design : FoldDesign
+        With the columns of possible leakage.
+    maps : list of MapRequest
     seed : int
+    searched, asked : bool
+        Whether a subset can be searched for, and whether the user asked for it.
     comparison : dict or None
         The arguments with which `recommend_columns` selected the columns, None if it did not.
     """
@@ -79,20 +138,50 @@ class StudyRun:
     row_graph: RowGraph
     rows: Indices
     selector: SubsetSelector
-    with_leaks: Table
+    options: StudyOptions
+    design: FoldDesign
+    maps: Sequence[MapRequest]
     seed: int
-    _: KW_ONLY
-    missing: MissingRule
-    dissimilarity: str
-    assess: bool | None
-    semi_synthetic: int
-    scoring: str | None
-    points: bool
+    searched: bool
+    asked: bool
     comparison: dict[str, Any] | None = None
+    ranked: Sequence[RankingCriterion] = ()
 
     @property
     def table(self) -> Table:
         return self.row_graph.table
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns of possible leakage that no step uses."""
+        return () if self.record.leakage_exclusion is None else self.record.leakage_exclusion.columns
+
+    def compute(self) -> None:
+        """Run the steps in their order."""
+        options, sized = self.options, self.selector.n_features is not None
+        self.ranked = choose_ranking_criteria(options.relevances, self.table.schema, options.missing, self.row_graph)
+        self.rank(self.ranked)
+        first = self.searched and (self.asked or options.assess is False)
+        if first:
+            self.select(requested=self.asked or sized)
+        self.embed(self.maps, options.map_rows)
+        requested = bool(options.assess or options.semi_synthetic or sized)
+        self.evaluate(fallback=self.searched and not first, requested=requested)
+        if self.record.leakage_exclusion is not None:
+            warn_user(leakage_warnings(self.design.leaks, self.table.schema, self.record.leakage_exclusion)[:1])
+        if options.points and self.record.maps:
+            self.describe_colors_and_clusters()
+
+    def missing_value_notes(self, imputed: Sequence[ImputationNote]) -> list[Verdict]:
+        """Return notes on how the methods that were used treat missing values."""
+        record, builder = self.record, self.row_graph.builder
+        methods = [
+            *(one.relevance for one in self.ranked if record.ranking is not None),
+            *([] if record.subset is None else [self.selector.merit]),
+            *(one.reducer for one in self.maps if record.maps),
+            *([builder] if isinstance(builder, GraphBuilder) else []),
+        ]
+        return missing_value_notes(self.table.schema, imputed, methods, has_pairs=record.redundancy is not None)
 
     def add(self, **sections: Any) -> None:
         self.record = replace(self.record, **sections)
@@ -113,13 +202,13 @@ class StudyRun:
             )
             ranked_on = replace(scored, mean_rank=mean_rank)
             leaking = self.record.table.leaking
-            at_chance = describe_chance_level(table, ranked_on, self.missing)
+            at_chance = describe_chance_level(table, ranked_on, self.options.missing)
             ranked_on = replace(ranked_on, at_chance=tuple(one for one in at_chance if one.name not in leaking))
             associated = steps.run_step("associations", lambda: describe_statistics(table, ranked_on, self.seed))
             ranking = associated or ranked_on
         redundancy = steps.run_optional(
             "redundancy",
-            lambda: describe_redundancy(table, ranking, self.missing, budget),
+            lambda: describe_redundancy(table, ranking, self.options.missing, budget),
             "the redundancy of the columns",
         )
         distributions = steps.run_optional(
@@ -218,7 +307,9 @@ class StudyRun:
                 # All columns explain the map.
                 mapped = replace(mapped, table=table)
                 name = Named(id=one.id, label=one.label)
-                fitted_maps.append((mapped, describe_map(mapped, name, shown if self.points else None, self.seed)))
+                fitted_maps.append(
+                    (mapped, describe_map(mapped, name, shown if bool(self.options.points) else None, self.seed))
+                )
             except (DataError, MemoryError) as error:
                 if one.explicit:
                     raise
@@ -231,7 +322,9 @@ class StudyRun:
             for mapped, described in fitted_maps
         ]
         seen = self.row_graph.with_map_columns(self.table)
-        return describe_quality(seen, self.rows, maps, self.dissimilarity, self.seed, points=self.points)
+        return describe_quality(
+            seen, self.rows, maps, self.options.dissimilarity, self.seed, points=bool(self.options.points)
+        )
 
     def evaluate(self, *, fallback: bool, requested: bool) -> None:
         """Evaluate the selection by models: that of the requested search, or the one that a comparison of selections recommends.
@@ -247,7 +340,12 @@ class StudyRun:
         table = self._scored_table() if searched else self.table
         seed = selector.random_state if isinstance(selector.random_state, int) else self.seed
         evaluation = prepare_evaluation(
-            table, self.scoring, seed, assess=self.assess, missing=self.missing, budget=steps.budget
+            table,
+            self.options.scoring,
+            seed,
+            assess=self.options.assess,
+            missing=self.options.missing,
+            budget=steps.budget,
         )
         found = None if evaluation is None else self._compare(evaluation, searched=searched)
         if found is None and fallback and steps.interruption_note is None:
@@ -263,17 +361,17 @@ class StudyRun:
                 requested=evaluation.requested,
             )
             self.add(assessment=assessed)
-        if self.semi_synthetic:
+        if self.options.semi_synthetic:
             selected = found if not searched else selector if self.record.assessment else None
             rates = steps.run_optional(
                 "error rates",
-                lambda: evaluation.estimate_error_rates(selected, self.semi_synthetic),
+                lambda: evaluation.estimate_error_rates(selected, self.options.semi_synthetic),
                 "the estimate of error rates on semi-synthetic targets",
             )
             self.add(error_rates=rates)
         noise = steps.run_optional(
             "noise_experiment",
-            lambda: evaluation.run_noise_experiment(CFS(missing=self.missing)),
+            lambda: evaluation.run_noise_experiment(CFS(missing=self.options.missing)),
             "the noise experiment",
         )
         self.add(noise_experiment=noise)
@@ -321,7 +419,7 @@ class StudyRun:
         if exclusion is not None:
             scores = self.steps.run_step(
                 "leaks",
-                lambda: evaluation.score_with_leaks(self.with_leaks, found),
+                lambda: evaluation.score_with_leaks(self.design.table, found),
                 "the score with possible target leakage",
                 requested=False,
             )
@@ -336,7 +434,7 @@ class StudyRun:
             return ()
         columns = [j for j in schema.used.tolist() if j not in same or schema.names[j] in kept]
         chosen = np.array([j for j in columns if schema.names[j] in kept], dtype=np.intp)
-        relevances, similar = similar_columns(self.table, chosen, self.missing)
+        relevances, similar = similar_columns(self.table, chosen, self.options.missing)
         p_values = evaluation.added_p_values(columns, found.deciding_model)
         redundancy = self.record.redundancy
         represented = {} if redundancy is None else redundancy.find_represented(kept)

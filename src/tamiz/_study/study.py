@@ -6,7 +6,7 @@ import itertools
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from inspect import signature
 from typing import Any, Unpack
@@ -16,18 +16,17 @@ from sklearn.base import clone
 
 from tamiz import __version__
 from tamiz._study.budget import Budget, StepEstimate, StepRunner
-from tamiz._study.estimates import estimate_steps
+from tamiz._study.estimates import StudyExtent, estimate_steps
 from tamiz._study.fold_design import FoldDesign, choose_fold_design
 from tamiz._study.graph import describe_graph
-from tamiz._study.leakage import exclude_leaks, leakage_warnings
-from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps, choose_map_columns, resolve_maps
-from tamiz._study.missing_values import missing_level_notes, missing_value_notes
+from tamiz._study.leakage import exclude_leaks
+from tamiz._study.maps import MapRequest, choose_map_columns, resolve_maps
+from tamiz._study.missing_values import missing_level_notes
 from tamiz._study.models import column_options
 from tamiz._study.reproduction import describe_reproduction
-from tamiz._study.run import StudyRun
+from tamiz._study.run import StudyOptions, StudyRun
 from tamiz._study.table import describe_table
 from tamiz.arrays import Indices
-from tamiz.assessment.mean_ranks import choose_ranking_criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -35,7 +34,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, RowGraph, build_row_graph, needs_graph, restrict_to_map_columns
+from tamiz.graphs.row_graph import RowGraph, build_row_graph, needs_graph, restrict_to_map_columns
 from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
@@ -54,7 +53,6 @@ from tamiz.runtime.user_warnings import (
     mute_codes,
     warn_user,
 )
-from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import check_codes
 from tamiz.search.base import Search
 from tamiz.search.best_first import BestFirst
@@ -187,14 +185,9 @@ def study(
     """
     arguments = {"data": data, "target": target, **table_options, **locals()}
     del arguments["table_options"]
-    _check_arguments(data, {"target": target, **table_options}, selector, graph)
-    check_choice("dissimilarity", dissimilarity, DISSIMILARITIES)
-    check_maps(maps or (), dissimilarity)
-    most_fitted = None if map_rows is None else check_integer("map_rows", map_rows, low=2)
-    most_drawn = MAX_SHOWN_ROWS if isinstance(points, bool) else check_integer("points", points, low=2)
-    _check_semi_synthetic(semi_synthetic, assess=assess)
+    options = StudyOptions(**{field.name: arguments[field.name] for field in fields(StudyOptions)})
+    _check_arguments(data, {"target": target, **table_options}, options)
     steps = StepRunner(Budget(max_seconds))
-    rng = make_rng(random_state)
     with (
         mute_codes(check_codes(mute)),
         parallel.thread_session(n_jobs),
@@ -204,98 +197,15 @@ def study(
         opened = steps.run_required(
             "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options))
         )
-        level_notes, opened = missing_level_notes(opened.schema), add_missing_level(opened)
-        schema = opened.schema
-        target_kind = "none" if schema.target is None else "classes" if schema.has_classes else "number"
+        target_kind = "none" if opened.schema.target is None else "classes" if opened.schema.has_classes else "number"
         with steps.budget.paused():
-            compile_ahead(default_kernels(target_kind, include_float32=schema.n_rows > MAX_FLOAT64_ROWS), n_jobs)
-        selector = SubsetSelector() if selector is None else clone(selector)
-        asked, sized = asks_for_subset(selector), selector.n_features is not None
-        merit, search = choose_merit_and_search(selector.merit, selector.search, schema, missing)
-        searched = _can_search(merit, schema, assess=assess, semi_synthetic=semi_synthetic)
-        rows = sample_rows(schema.n_rows, most_drawn, rng)
-
-        def describe() -> tuple[FoldDesign, Table, LeakageExclusion | None, TableRecord]:
-            design = choose_fold_design(opened, random_folds=random_folds)
-            leaks, names, used = design.leaks, design.table.schema.names, design.table.schema.used
-            problem = search.make_problem(names, used, selector.n_features) if searched and leaks else None
-            warn_user(design.warnings)
-            table, exclusion = exclude_leaks(design.table, () if keep_leaks else leaks, problem)
-            return design, table, exclusion, describe_table(table, leaks)
-
-        design, table, exclusion, described = steps.run_required("table", describe)
-        schema = table.schema
-        warn_user(level_notes)
-        plan = plan_study(
-            table,
-            steps.budget,
-            (merit, search) if searched else None,
-            maps=maps,
-            map_rows=most_fitted,
-            map_columns=map_columns,
-            dissimilarity=dissimilarity,
-            n_shown=len(rows),
-            sample_graph=graph is None,
-            assessed=assess is not False,
-            asked=asked,
-            semi_synthetic=semi_synthetic,
-            n_distinct={column.name: column.n_distinct for column in described.columns},
-        )
-        steps.estimates = plan.estimates
-        row_graph = _build_graph(steps, table, graph, relevances, plan, rows, rng)
-        seed = int(rng.integers(2**63))
-        selector.set_params(
-            merit=merit, search=search, stop=steps.budget.search_stopping(selector.stop, len(schema.used))
-        )
-        if selector.random_state is None:
-            # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
-            selector.random_state = random_state if isinstance(random_state, int) else seed
-        record = StudyRecord(
-            tamiz=__version__,
-            versions=_versions(),
-            title=_title(data),
-            seed=random_state if isinstance(random_state, int) else None,
-            table=described,
-            leakage_exclusion=exclusion,
-            fold_design=design.comparison,
-            graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
-            map_columns=None if plan.map_columns is None else tuple(schema.names[j] for j in plan.map_columns),
-        )
-        run = StudyRun(
-            steps,
-            record,
-            row_graph,
-            rows,
-            selector,
-            design.table,
-            seed,
-            missing=missing,
-            dissimilarity=dissimilarity,
-            assess=assess,
-            semi_synthetic=semi_synthetic,
-            scoring=scoring,
-            points=bool(points),
-        )
-        ranked = choose_ranking_criteria(relevances, schema, missing, row_graph)
-        run.rank(ranked)
-        first = searched and (asked or assess is False)
-        if first:
-            run.select(requested=asked or sized)
-        run.embed(plan.maps, most_fitted)
-        run.evaluate(fallback=searched and not first, requested=bool(assess or semi_synthetic or sized))
-        record = run.record
-        if record.leakage_exclusion is not None:
-            warn_user(leakage_warnings(design.leaks, schema, record.leakage_exclusion)[:1])
-        if points and record.maps:
-            run.describe_colors_and_clusters()
-        methods = [
-            *(one.relevance for one in ranked if record.ranking is not None),
-            *([] if record.subset is None else [merit]),
-            *(one.reducer for one in plan.maps if record.maps),
-            *([row_graph.builder] if isinstance(row_graph.builder, GraphBuilder) else []),
-        ]
-        warn_user(missing_value_notes(schema, imputed, methods, has_pairs=record.redundancy is not None))
+            include_float32 = opened.schema.n_rows > MAX_FLOAT64_ROWS
+            compile_ahead(default_kernels(target_kind, include_float32=include_float32), n_jobs)
+        run = _prepare(opened, options, steps, _title(data))
+        run.compute()
+        warn_user(run.missing_value_notes(imputed))
         warn_user(steps.omission_notes())
+        schema = run.table.schema
         warnings = dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])
         run.add(
             warnings=tuple(sorted(itertools.filterfalse(is_muted, warnings), key=lambda one: one.rank)),
@@ -304,14 +214,62 @@ def study(
                 study,
                 arguments,
                 schema,
-                None if record.subset is None else selector,
+                None if run.record.subset is None else run.selector,
                 run.comparison,
-                () if exclusion is None else exclusion.columns,
-                design.roles,
-                has_missing_levels=bool(level_notes),
+                run.left_out,
+                run.design.roles,
+                has_missing_levels=bool(missing_level_notes(opened.schema)),
             ),
         )
     return Result(run.record, steps.timings)
+
+
+def _prepare(opened: Table, options: StudyOptions, steps: StepRunner, title: str) -> StudyRun:
+    """Describe the table without its leaks, plan the steps, and build the graph of the rows."""
+    rng = make_rng(options.random_state)
+    level_notes, opened = missing_level_notes(opened.schema), add_missing_level(opened)
+    selector = SubsetSelector() if options.selector is None else clone(options.selector)
+    asked = asks_for_subset(selector)
+    merit, search = choose_merit_and_search(selector.merit, selector.search, opened.schema, options.missing)
+    searched = _can_search(merit, opened.schema, options)
+    rows = sample_rows(opened.schema.n_rows, options.most_shown, rng)
+
+    def describe() -> tuple[FoldDesign, Table, LeakageExclusion | None, TableRecord]:
+        design = choose_fold_design(opened, random_folds=options.random_folds)
+        leaks, names, used = design.leaks, design.table.schema.names, design.table.schema.used
+        problem = search.make_problem(names, used, selector.n_features) if searched and leaks else None
+        warn_user(design.warnings)
+        table, exclusion = exclude_leaks(design.table, () if options.keep_leaks else leaks, problem)
+        return design, table, exclusion, describe_table(table, leaks)
+
+    design, table, exclusion, described = steps.run_required("table", describe)
+    warn_user(level_notes)
+    n_distinct = {column.name: column.n_distinct for column in described.columns}
+    method = (merit, search) if searched else None
+    plan = plan_study(table, steps.budget, options, method, n_shown=len(rows), asked=asked, n_distinct=n_distinct)
+    steps.estimates = plan.estimates
+    row_graph = _build_graph(steps, table, options, plan, rows, rng)
+    seed = int(rng.integers(2**63))
+    known_seed = options.random_state if isinstance(options.random_state, int) else None
+    selector.set_params(
+        merit=merit, search=search, stop=steps.budget.search_stopping(selector.stop, len(table.schema.used))
+    )
+    if selector.random_state is None:
+        # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
+        selector.random_state = seed if known_seed is None else known_seed
+    names = table.schema.names
+    record = StudyRecord(
+        tamiz=__version__,
+        versions=_versions(),
+        title=title,
+        seed=known_seed,
+        table=described,
+        leakage_exclusion=exclusion,
+        fold_design=design.comparison,
+        graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
+        map_columns=None if plan.map_columns is None else tuple(names[j] for j in plan.map_columns),
+    )
+    return StudyRun(steps, record, row_graph, rows, selector, options, design, plan.maps, seed, searched, asked)
 
 
 @dataclass(frozen=True)
@@ -326,21 +284,29 @@ class StudyPlan:
 def plan_study(
     table: Table,
     budget: Budget,
+    options: StudyOptions,
     method: tuple[Merit, Search] | None,
     *,
-    maps: Sequence[Reducer | str] | None,
-    map_rows: int | None,
-    map_columns: str | Sequence[str],
-    dissimilarity: str,
+    n_shown: int,
+    asked: bool,
     n_distinct: Mapping[str, int | None],
-    **extent: Any,
 ) -> StudyPlan:
-    """Return the plan of a study of a table; `extent` are arguments of `estimate_steps`, the others are those of `study`."""
-    columns = choose_map_columns(map_columns, table.schema, dissimilarity, n_distinct)
+    """Return the plan of a study of a table, which shows `n_shown` rows and searches by a method."""
+    dissimilarity = options.dissimilarity
+    columns = choose_map_columns(options.map_columns, table.schema, dissimilarity, n_distinct)
     seen = restrict_to_map_columns(table, columns).schema
-    requests = resolve_maps(maps, seen, dissimilarity, map_rows)
-    estimates = estimate_steps(table.schema, budget, n_maps=len(requests), searched=method, map_schema=seen, **extent)
-    return StudyPlan(columns, requests, estimates)
+    requests = resolve_maps(options.maps, seen, dissimilarity, options.map_rows)
+    extent = StudyExtent(
+        n_shown=n_shown,
+        n_maps=len(requests),
+        sample_graph=options.graph is None,
+        searched=method,
+        assessed=options.assess is not False,
+        asked=asked,
+        semi_synthetic=options.semi_synthetic,
+        map_schema=seen,
+    )
+    return StudyPlan(columns, requests, estimate_steps(table.schema, budget, extent))
 
 
 def asks_for_subset(selector: SubsetSelector) -> bool:
@@ -355,7 +321,7 @@ def asks_for_subset(selector: SubsetSelector) -> bool:
     return not any(value is not None for value in restricted.values()) or repr(usual) != repr(BestFirst())
 
 
-def _check_arguments(data: Any, table_options: Mapping[str, Any], selector: Any, graph: Any) -> None:
+def _check_arguments(data: Any, table_options: Mapping[str, Any], options: StudyOptions) -> None:
     for name in table_options.keys() - {"target", *OpenArguments.__annotations__}:
         hint = (
             f": it is a parameter of the selector, as in study(data, selector=SubsetSelector({name}=...))."
@@ -367,31 +333,22 @@ def _check_arguments(data: Any, table_options: Mapping[str, Any], selector: Any,
         raise TypeError(
             "A Table has its own target, kinds, weights, groups, times, memory and header: pass them to open_table, not to study."
         )
-    if not isinstance(selector, SubsetSelector | None):
-        raise TypeError(f"selector must be a SubsetSelector, got {selector!r}.")
-    if graph is not None and not isinstance(graph, GraphBuilder | Graph):
-        raise TypeError(f"graph must be a builder such as KNearest(15) or a Graph, got {graph!r}.")
+    options.check()
 
 
-def _check_semi_synthetic(n_draws: Any, *, assess: bool | None) -> None:
-    if n_draws != 0 and check_integer("semi_synthetic", n_draws, low=2) and assess is False:
-        raise ValueError(
-            f"semi_synthetic={n_draws} is part of the evaluation that assess=False leaves out; pass assess=True, or neither."
-        )
-
-
-def _can_search(merit: Merit, schema: Schema, *, assess: bool | None, semi_synthetic: int) -> bool:
+def _can_search(merit: Merit, schema: Schema, options: StudyOptions) -> bool:
     """Whether a subset can be searched for; an error if it is to be evaluated and there is no target."""
-    if assess and schema.target is None:
+    if options.assess and schema.target is None:
         raise DataError(
             "assess=True evaluates how well the subset predicts the target, and the table has no target; pass target=."
         )
-    if semi_synthetic and schema.target is None:
+    if options.semi_synthetic and schema.target is None:
         raise DataError(
-            f"semi_synthetic={semi_synthetic} repeats the search on targets with the values of the real one, and the table has no "
-            "target; pass target=."
+            f"semi_synthetic={options.semi_synthetic} repeats the search on targets with the values of the real one, and the table "
+            "has no target; pass target=."
         )
-    if assess and isinstance(merit, CrossValidated) and not schema.has_classes and schema.n_rows < _MIN_NESTED_ROWS:
+    is_wrapper = isinstance(merit, CrossValidated)
+    if options.assess and is_wrapper and not schema.has_classes and schema.n_rows < _MIN_NESTED_ROWS:
         raise DataError(
             f"assess=True (--assess) cross-validates the merit again in every fold, which needs at least {_MIN_NESTED_ROWS} rows; "
             f"the table has {schema.n_rows} with a target. Pass more rows, or leave out assess."
@@ -406,13 +363,13 @@ def _title(data: Any) -> str:
 def _build_graph(
     steps: StepRunner,
     table: Table,
-    requested: GraphBuilder | Graph | None,
-    relevances: Sequence[Relevance] | None,
+    options: StudyOptions,
     plan: StudyPlan,
     shown_rows: Indices,
     rng: np.random.Generator,
 ) -> RowGraph:
     """Return the graph of the rows; without one if nothing needs it, or, with a warning, if a default one cannot be built."""
+    requested, relevances = options.graph, options.relevances
     asked = [*(relevances or ()), *(one.reducer for one in plan.maps if one.explicit)]
     required = requested is not None or any(map(needs_graph, asked))
     without = RowGraph(table, map_columns=plan.map_columns)

@@ -33,7 +33,7 @@ from tamiz.runtime.memory import format_bytes
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz import SubsetSelector
+    from tamiz._study.run import StudyOptions
     from tamiz.criteria.entropy_relevance import MissingRule
     from tamiz.report import Result
     from tamiz.table.base import Table
@@ -166,8 +166,11 @@ def study(
 
     with workers.session(messenger, notes=outputs.verbose or dry_run):
         if dry_run:
-            plan = {**arguments, "sample_graph": builder is None}
-            _show_study_plan(table.open(messenger), selector, search.max_seconds, seed, n_points, **plan)
+            from tamiz._study.run import StudyOptions
+
+            points = True if n_points is None else n_points
+            options = StudyOptions(selector=selector, graph=builder, points=points, random_state=seed, **arguments)
+            _show_study_plan(table.open(messenger), options, search.max_seconds)
             return
         table.print_read_plan(messenger)
         result = run(
@@ -232,38 +235,23 @@ def report(_: Messenger, *, result: Path = argument(FILE), output: Path | None =
     write_page(found, output)
 
 
-def _show_study_plan(
-    table: Table,
-    selector: SubsetSelector,
-    max_seconds: float | None,
-    seed: int,
-    n_points: int | None,
-    *,
-    missing: MissingRule,
-    assess: bool | None,
-    **options: Any,
-) -> None:
+def _show_study_plan(table: Table, options: StudyOptions, max_seconds: float | None) -> None:
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
     from tamiz._study.study import asks_for_subset, plan_study
-    from tamiz.graphs.row_graph import MAX_SHOWN_ROWS
     from tamiz.method_lookup import choose_merit_and_search
     from tamiz.table import add_missing_level, split_dates
 
-    table = add_missing_level(split_dates(table))
+    assert options.selector is not None
+    table, selector = add_missing_level(split_dates(table)), options.selector
     schema, asked = table.schema, asks_for_subset(selector)
-    method = choose_merit_and_search(selector.merit, selector.search, schema, missing)
+    method = choose_merit_and_search(selector.merit, selector.search, schema, options.missing)
     searched = schema.target is not None or not method[0].reads_target
-    steps = plan_study(
-        table,
-        Budget(max_seconds),
-        method if searched else None,
-        n_distinct={},
-        n_shown=min(schema.n_rows, MAX_SHOWN_ROWS if n_points is None else n_points),
-        assessed=assess is not False,
-        asked=asked,
-        **options,
-    ).estimates
+    n_shown = min(schema.n_rows, options.most_shown)
+    plan = plan_study(
+        table, Budget(max_seconds), options, method if searched else None, n_shown=n_shown, asked=asked, n_distinct={}
+    )
+    steps = plan.estimates
     lines = [
         (name, f"{step.n_rows:,}", f"{step.seconds:.1f}", format_bytes(step.n_bytes)) for name, step in steps.items()
     ]
@@ -272,8 +260,10 @@ def _show_study_plan(
         ["step", "rows", "seconds", "memory"],
         [*lines, ("all", f"{schema.n_rows:,}", f"{seconds:.1f}", format_bytes(most))],
     )
-    if searched and (asked or assess is False):
-        show_text(str(selector.set_params(merit=method[0], search=method[1], random_state=seed).plan(table)))
+    if searched and (asked or options.assess is False):
+        show_text(
+            str(selector.set_params(merit=method[0], search=method[1], random_state=options.random_state).plan(table))
+        )
 
 
 def _default_report_path(table: Path) -> Path:
