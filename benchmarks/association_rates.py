@@ -1,6 +1,6 @@
 """How often intervals of associations cover the truth, and effects, shapes and interactions are found, in generated tables.
 
-Run it from the root: `python -m benchmarks.association_rates [--tables 200] [--part WORD] [--write docs/associations.md]`. The
+Run it from the root: `python -m benchmarks.association_rates [--tables 200] [--part WORD] [--write benchmarks/measured.md]`. The
 functions are called directly, without a study. The truth of an interval is a plain formula on 400,000 rows of the same kind.
 """
 

@@ -4,7 +4,7 @@
     python -m benchmarks.conditional_importance_rates docs records.jsonl
 
 `run` appends a line for each draw and procedure; those that the file has are not repeated. Without hidimstat its procedures are
-left out. `docs` writes the table of `docs/error-control.md`. A column is false if the target is independent of it given all others.
+left out. `docs` writes the table of `measured.md`. A column is false if the target is independent of it given all others.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from sklearn.model_selection import KFold
 from tamiz.assessment import conditional_importance
 from tamiz.criteria import adjust_p_values
 
-PAGE = Path(__file__).parent.parent / "docs" / "error-control.md"
+PAGE = Path(__file__).parent / "measured.md"
 START = "<!-- conditional importance: written by benchmarks/conditional_importance_rates.py -->"
 END = "<!-- end of conditional importance -->"
 ALPHA, FDR = 0.05, 0.1

@@ -7,7 +7,7 @@
 `run` applies every procedure to the draws of every design (`error_control_designs.py`), and appends the counts of each draw to a
 file of JSON lines; draws that the file has already are not repeated, and a run can be interrupted at any time. Peers that are not
 installed are left out. `--draws 0.1` runs a tenth of the draws. `table` prints all rates with their Monte Carlo standard errors;
-`docs` writes their summary to `error_control.json` and the tables of `docs/error-control.md` from it.
+`docs` writes their summary to `error_control.json` and the tables of `measured.md` from it.
 
 A procedure is measured against its own statement: tests of single columns against the marginal truth, knockoffs against
 the conditional one. The other rate is recorded, too. A rate is the mean over draws of V / max(1, R), with V false ones of R
@@ -37,7 +37,7 @@ from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelec
 
 HERE = Path(__file__).parent
 SUMMARY = HERE / "error_control.json"
-PAGE = HERE.parent / "docs" / "error-control.md"
+PAGE = HERE / "measured.md"
 START, END = "<!-- measured rates: written by benchmarks/error_control.py -->", "<!-- end of measured rates -->"
 TOLERANCE = 0.02
 # Fewer draws are no estimate of a rate.

@@ -4,7 +4,7 @@
     python -m benchmarks.limits docs records.jsonl
 
 `run` fits each method on growing tables in a process of its own, until a fit takes 8 seconds or 1 GB, and appends a line
-for each; methods that the file has are not repeated. `docs` writes the table of `docs/limits.md`. Numbers are normal, each column
+for each; methods that the file has are not repeated. `docs` writes the table of `measured.md`. Numbers are normal, each column
 is one of four hidden ones plus noise, and the target is two classes.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-PAGE = Path(__file__).parent.parent / "docs" / "limits.md"
+PAGE = Path(__file__).parent / "measured.md"
 START = "<!-- written by benchmarks/limits.py -->"
 END = "<!-- end of what benchmarks/limits.py writes -->"
 ROWS, COLUMNS = [1000 * 4**k for k in range(6)], [20 * 4**k for k in range(4)]
