@@ -25,16 +25,7 @@ _CODES = {"heavy tails": "TZ217", "coded missing": "TZ205", "drift": "TZ212"}
 
 
 def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
-    """Return the ranking with sentences on its columns and on interactions, and note heavy tails and drift.
-
-    Parameters
-    ----------
-    table : Table
-    ranking : RankingRecord
-        With its mean rank, if there is one.
-    seed : int
-        Of the samples of a long table.
-    """
+    """Return the ranking with sentences on its columns and on interactions, and note heavy tails and drift."""
     # Imported late, as it loads much that a table without a target does not need.
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
 
@@ -73,15 +64,7 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
 
 
 def describe_shown_distributions(table: Table, ranking: RankingRecord | None, seed: int) -> DistributionsRecord:
-    """Return the distributions of the columns, of many those that rank first, on as many rows as the associations read.
-
-    Parameters
-    ----------
-    table : Table
-    ranking : RankingRecord or None
-    seed : int
-        Of the sample of a long table.
-    """
+    """Return the distributions of the columns, of many those that rank first, on as many rows as the associations read."""
     used = table.schema.used.tolist()
     if len(used) > _MAX_COLUMNS and ranking is not None and ranking.criteria:
         order, _ = ranking.best_first()

@@ -30,16 +30,7 @@ _MANY_COLUMNS, _MAX_SETS = 10_000, 5_000_000
 
 @dataclass(frozen=True)
 class StepEstimate:
-    """Estimated cost of a step on two cores.
-
-    Attributes
-    ----------
-    seconds : float
-    n_bytes : float
-        Peak memory beyond the table and what earlier steps keep.
-    n_rows : int
-        Rows that the step reads: all, or a sample.
-    """
+    """Estimated cost of a step on two cores; `n_bytes` is peak memory beyond the table and what earlier steps keep."""
 
     seconds: float
     n_bytes: float
@@ -54,17 +45,9 @@ class StepEstimate:
 class Budget:
     """Time and memory budget of a study.
 
-    Parameters
-    ----------
-    max_seconds : float, default=None
-        None sizes samples from estimates for about two minutes and does not read the clock, so that a table and a seed give the
-        same result on every machine. A number scales those samples, is compared with the clock before every step, and limits the
-        search. Infinity samples only what costs the square of the rows.
-
-    Attributes
-    ----------
-    scale : float
-        `max_seconds` divided by the default: the factor for work that grows with the rows.
+    `max_seconds=None` sizes samples from estimates for about two minutes and does not read the clock, so that a table and a seed
+    give the same result on every machine. A number scales those samples (by `scale`), is compared with the clock before every step,
+    and limits the search. Infinity samples only what costs the square of the rows.
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
@@ -96,10 +79,9 @@ class Budget:
         return int(min(math.sqrt(self.scale) * work, maximum))
 
     def search_stopping(self, stop: StoppingRule | None, n_columns: int) -> StoppingRule | None:
-        """Return the stopping rule of a search that starts now.
+        """Return `stop`, joined with a share of the seconds that are left if `max_seconds` is a number.
 
-        It is `stop`, joined with a share of the seconds that are left if `max_seconds` is a number. Without either, a search among
-        10,000 or more columns stops after a number of evaluations, because each of its steps evaluates every column.
+        Without either, a search among 10,000 or more columns has a number of evaluations, because each step evaluates every column.
         """
         if not math.isinf(self.seconds_left):
             limit = Seconds(max(_SEARCH_SHARE * self.seconds_left, _MIN_SEARCH_SECONDS))
@@ -122,20 +104,7 @@ DEFAULT_BUDGET: Budget = Budget()
 
 
 class StepRunner:
-    """Runs and times the steps of a study; skips optional steps that do not fit the budget, and all steps after Ctrl-C.
-
-    Parameters
-    ----------
-    budget : Budget
-
-    Attributes
-    ----------
-    timings : list of StepTiming
-    interruption_note : str or None
-        A sentence that names the step that Ctrl-C ended.
-    estimates : dict of str to StepEstimate
-        The estimate of each step, by its name.
-    """
+    """Runs and times the steps of a study; skips optional steps that do not fit the budget, and all steps after Ctrl-C."""
 
     def __init__(self, budget: Budget = DEFAULT_BUDGET) -> None:
         self.budget = budget
@@ -163,10 +132,7 @@ class StepRunner:
     def run_step(
         self, name: str, work: Callable[[], StepResult], description: str = "", *, requested: bool = True
     ) -> StepResult | None:
-        """Run a step and return its result; None if it or an earlier step was interrupted.
-
-        An error of a step that was not requested is a warning that `description` is left out, and the result is None.
-        """
+        """Run a step; None if interrupted, or if it was not requested and fails: a warning then names `description`."""
         if self.interruption_note:
             return None
         try:

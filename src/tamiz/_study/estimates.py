@@ -80,23 +80,8 @@ _REASONS_SHARE, _WRAPPER_REASONS_SHARE = 1.5, 0.5
 class StudyExtent:
     """What a study does, as far as its cost depends on it.
 
-    Attributes
-    ----------
-    n_shown : int
-        Rows that the maps show.
-    n_maps : int
-    sample_graph : bool
-        Whether the graph of a long table may be built on a sample.
-    searched : (Merit, Search) or None
-        How a subset is searched for; None is not at all.
-    assessed : bool, default=True
-        Whether selections are compared by models.
-    asked : bool, default=True
-        Whether the search was asked for. If not, there is none where selections are compared.
-    semi_synthetic : int, default=0
-        The number of semi-synthetic targets.
-    map_schema : Schema or None, default=None
-        The columns of the graph and the maps; None is all.
+    `n_shown` rows are on the maps; None as `searched` is no search, as `map_schema` all columns. Selections are compared if
+    `assessed`: there is then no search that was not `asked` for.
     """
 
     n_shown: int
@@ -198,21 +183,10 @@ def _error_rate_seconds(schema: Schema, n_rows: int, n_draws: int, search: float
 
 
 def search_seconds(merit: Merit, search: Search, schema: Schema, n_rows: int) -> float:
-    """Return the seconds of a search on `n_rows` rows of a table.
+    """Return the seconds of a search on `n_rows` rows of a table; a search that adds columns is assumed to add five.
 
     A merit from counts, such as CFS or JMI, costs a pass over the rows and the pairs of columns that the search asks for. A
     cross-validated merit costs its model for every evaluated set and fold.
-
-    Parameters
-    ----------
-    merit : Merit
-    search : Search
-    schema : Schema
-    n_rows : int
-
-    Notes
-    -----
-    The number of columns that are selected is not known before: a search that adds columns is assumed to add five.
     """
     used = len(schema.used)
     if not isinstance(merit, CrossValidated):

@@ -35,14 +35,7 @@ _MIN_BOTH = 2.25
 class FoldDesign:
     """The table with the groups or the time that its folds respect, its possible leaks, and why.
 
-    Attributes
-    ----------
-    table : Table
-        Without the column of the groups or the time. The table itself if random folds suit it.
-    leaks : list of PossibleLeak
-    comparison : FoldDesignComparison or None
-        Of the design that is used; None for random folds.
-    warnings : tuple of Verdict
+    The table has no column of the groups or the time; it is the table itself, and `comparison` None, if random folds suit it.
     """
 
     table: Table
@@ -61,12 +54,6 @@ def choose_fold_design(table: Table, *, random_folds: bool) -> FoldDesign:
 
     The repeated id is tried first (`find_repeated_id`), then the dates and the columns by which the rows are sorted, without the
     possible leaks: in folds by groups, a column that only identifies the group is none.
-
-    Parameters
-    ----------
-    table : Table
-    random_folds : bool
-        Whether the user asked for random folds.
     """
     leaks = find_leaks(table)
     if random_folds or table.schema.target is None or table.groups is not None or table.time is not None:

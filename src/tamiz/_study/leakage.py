@@ -25,13 +25,6 @@ def exclude_leaks(
     All columns of a formula are excluded: which of them is recorded after the target is not known, and one that is honest alone
     makes the others look honest, too. A column group of the search is excluded as a whole. Columns that the user fixed, or that the
     search starts with, remain, and so do all columns if no other is left.
-
-    Parameters
-    ----------
-    table : Table
-    leaks : sequence of PossibleLeak
-    problem : Problem or None
-        The problem of the search.
     """
     schema, position = table.schema, {name: j for j, name in enumerate(table.schema.names)}
     leaking = np.zeros(schema.n_columns, dtype=bool)
@@ -51,15 +44,7 @@ def exclude_leaks(
 def leakage_warnings(
     leaking_columns: Sequence[PossibleLeak], schema: Schema, exclusion: LeakageExclusion | None = None
 ) -> list[Verdict]:
-    """Return the warnings of possible target leakage: of the columns that are set aside, and of those that are used.
-
-    Parameters
-    ----------
-    leaking_columns : sequence of PossibleLeak
-    schema : Schema
-    exclusion : LeakageExclusion, default=None
-        The columns that are set aside; None warns only of those that are used.
-    """
+    """Return the warnings of possible target leakage: of the columns that are set aside, and of those that are used."""
     if schema.target is None:
         return []
     warnings = []

@@ -31,9 +31,8 @@ _N_INIT = 4
 def describe_clusters(table: Table, rows: Indices, seed: int) -> ColorColumn | None:
     """Return the k-means cluster of every shown row; None if no two rows differ or the columns cannot be encoded.
 
-    Clusters are of the encoded columns, never of a map: columns are standardised with mean imputation, and categories are
-    indicators, as for the maps. The number of clusters is the one with the largest mean silhouette. Of many rows, k-means is fitted
-    on a sample.
+    Clusters are of the encoded columns, never of a map; their number has the largest mean silhouette. Of many rows a sample is
+    fitted.
     """
     drawn = table if len(rows) == table.schema.n_rows else select_rows(table, rows)
     try:

@@ -24,17 +24,7 @@ DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
 @dataclass(frozen=True)
 class MapRequest:
-    """A map that a study fits.
-
-    Attributes
-    ----------
-    id, label : str
-    reducer : Reducer
-    explicit : bool
-        Whether the user asked for it; a default map is skipped if it fails.
-    is_user_reducer : bool
-        Whether the user passed the reducer itself.
-    """
+    """A map that a study fits; `explicit` if the user asked for it: a default map is skipped if it fails."""
 
     id: str
     label: str
@@ -77,23 +67,7 @@ def resolve_maps(
 def choose_map_columns(
     map_columns: str | Sequence[str], schema: Schema, dissimilarity: str, n_distinct: Mapping[str, int | None]
 ) -> list[int] | None:
-    """Return the numbers of the columns that the maps use; None is all.
-
-    Parameters
-    ----------
-    map_columns : {"numeric", "all"} or list of str
-        As in `study`.
-    schema : Schema
-    dissimilarity : str
-        Gower's compares mixed columns, so with it "numeric" is all.
-    n_distinct : dict of str to int or None
-        The number of distinct values of each column, where it is known.
-
-    Raises
-    ------
-    DataError
-        If a name is not that of a used column.
-    """
+    """Return the numbers of the columns that the maps use; None is all, also for "numeric" with Gower's dissimilarity."""
     if isinstance(map_columns, str):
         check_choice("map_columns", map_columns, ("numeric", "all"))
         numeric = [j for j in schema.numeric if (n_distinct.get(schema.names[j]) or _MAX_CODES + 1) > _MAX_CODES]

@@ -49,15 +49,7 @@ def missing_value_notes(
 ) -> list[Verdict]:
     """Return one note on what happens to the missing values of a table; none if it has none, or nothing reads them.
 
-    Parameters
-    ----------
-    schema : Schema
-    imputed : sequence of ImputationNote
-        The notes of the methods that replace missing values. Their numbers may be those of samples; the note has that of the table.
-    methods : iterable of estimators
-        The criteria, the merit, the maps and the graph builder of the study.
-    has_pairs : bool
-        Whether pairs of columns were compared.
+    The numbers of `imputed` notes may be those of samples; the note has that of the table.
     """
     incomplete = [schema.columns[j] for j in schema.used.tolist() if schema.columns[j].n_missing]
     if not incomplete:

@@ -45,27 +45,7 @@ _REQUEST_HINT = "Ask for it with assess=True (--assess)."
 
 @dataclass(frozen=True)
 class ModelEvaluation:
-    """The rows, folds and score by which one study evaluates its selections.
-
-    Attributes
-    ----------
-    table : Table
-        The rows: all, or a random sample.
-    n_splits : int
-    scoring : str or None
-        The deciding score; None is the default one.
-    seed : int
-        Draws folds, and seeds searches and models.
-    requested : bool
-        Whether the user asked for the evaluation; then nothing is skipped because of its time.
-    notes : tuple of str
-        Notes on the sample of rows.
-    max_rows : int
-        The requested size of the sample.
-    missing : {"distribute", "category"}
-        How criteria from counts treat missing values.
-    budget : Budget
-    """
+    """The rows (all, or a random sample), folds and score of one study; if it is `requested`, nothing is skipped."""
 
     table: Table
     n_splits: int
@@ -78,16 +58,9 @@ class ModelEvaluation:
     budget: Budget = DEFAULT_BUDGET
 
     def recommend(self, selector: SubsetSelector, *, searched: bool, left_out: Collection[int] = ()) -> Recommendation:
-        """Return the comparison of the default candidates, and of a fitted selector that was asked for.
+        """Return the comparison of the default candidates, and of a fitted selector that was asked for (`searched`).
 
-        Parameters
-        ----------
-        selector : SubsetSelector
-            With the requested sizes, and the columns that its search is restricted to.
-        searched : bool
-            Whether the selector was asked for and is fitted; its columns are recommended then.
-        left_out : collection of column numbers, default=()
-            Columns that the default candidates do not search, because others are equivalent.
+        The default candidates do not search `left_out`, columns to which others are equivalent.
         """
         if searched and not self._count_searches(selector, 0):
             raise DataError(self._search_time_note(selector))
@@ -115,10 +88,7 @@ class ModelEvaluation:
             )
 
     def score_with_leaks(self, with_leaks: Table, found: Recommendation) -> dict[str, Any]:
-        """Return the score of the model that decides on all columns, with the columns of possible leakage and without.
-
-        These are fields of a `LeakageExclusion`. The rows and folds are those of the recommendation.
-        """
+        """Return fields of a `LeakageExclusion`: the scores on all columns with the leaks and without."""
         from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
         from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
         from tamiz.models.named_models import resolve_models
@@ -193,14 +163,7 @@ class ModelEvaluation:
     def estimate_error_rates(
         self, selected: SubsetSelector | Recommendation | None, n_draws: int
     ) -> SelectionErrorRates:
-        """Return the error rates on semi-synthetic targets (`selection_error_rates`).
-
-        Parameters
-        ----------
-        selected : SubsetSelector or Recommendation or None
-            A recommendation is represented by its search for as many columns. None raises an error.
-        n_draws : int
-        """
+        """Return the error rates on semi-synthetic targets; a recommendation is represented by its search for as many columns."""
         from tamiz.assessment import selection_error_rates
         from tamiz.assessment.candidate_selections import default_candidates
         from tamiz.assessment.selector_adapters import PathAdapter
@@ -221,11 +184,6 @@ class ModelEvaluation:
         """Return the scores of models as noise columns and copies are added; an error if a row has many coordinates.
 
         Gradient boosting is left out: it takes as long as all others together, and behaves as the forest does.
-
-        Parameters
-        ----------
-        merit : Merit
-            The merit that selects among the original and the added columns.
         """
         if (n := self.table.schema.n_coordinates) > MAX_NOISE_COORDINATES and not self.requested:
             raise DataError(f"A row has {n:,} coordinates, more than {MAX_NOISE_COORDINATES}. {_REQUEST_HINT}")
@@ -284,10 +242,7 @@ def column_options(search: Search | None) -> dict[str, Any]:
 
 
 def affordable_searches(n_permutations: int, n_splits: int, seconds: float, max_seconds: float) -> int:
-    """Return how many searches fit `max_seconds`: on all rows, in each fold, and on shuffled targets.
-
-    The number of shuffled targets is reduced to 19 or 0 if need be; 0 is returned if not even the folds fit.
-    """
+    """Return how many searches fit `max_seconds`: on all rows, in each fold, and on shuffled targets (99, 19 or 0)."""
     room = min(max_seconds / max(seconds, 1e-3), 1e9) - 1 - n_splits
     if room < 0:
         return 0
@@ -313,19 +268,7 @@ def prepare_evaluation(
     missing: MissingRule = "distribute",
     budget: Budget = DEFAULT_BUDGET,
 ) -> ModelEvaluation | None:
-    """Return the evaluation of the selections of a study; None if `assess` is False or there is no target.
-
-    Parameters
-    ----------
-    table : Table
-    scoring : str or None
-    seed : int
-    assess : bool or None
-        Whether the user asked for it; None skips what takes long.
-    missing : {"distribute", "category"}
-        How criteria from counts treat missing values.
-    budget : Budget
-    """
+    """Return the evaluation of the selections of a study; None if `assess` is False or there is no target."""
     if assess is False or table.schema.target is None:
         return None
     from tamiz.models.folds import sample_rows

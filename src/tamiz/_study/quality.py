@@ -45,11 +45,7 @@ _MIN_ROWS = 3
 def describe_quality(
     table: Table, rows: Indices, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> QualityRecord | None:
-    """Return the quality measures, curves and Shepard diagrams of the labelled embeddings of some rows, in ascending order.
-
-    It is None if no map can be evaluated. Above 2,000 rows a sample is evaluated. The result contains numbers of single rows and
-    pairs only with `points`.
-    """
+    """Return the quality of embeddings of some rows in ascending order, of a sample of many; None if no map can be evaluated."""
     if len(rows) < _MIN_ROWS or not maps:
         return None
     at = sample_rows(len(rows), _MAX_EVALUATED, np.random.default_rng(seed))

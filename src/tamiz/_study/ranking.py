@@ -57,15 +57,7 @@ def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> 
 
 
 def describe_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule) -> tuple[ChanceLevelColumn, ...]:
-    """Return those of the first columns of a ranking that have many values and no more information than chance.
-
-    Parameters
-    ----------
-    table : Table
-    ranking : RankingRecord
-        With its mean rank, if there is one.
-    missing : {"distribute", "category"}
-    """
+    """Return those of the first columns of a ranking that have many values and no more information than chance."""
     supervised = [one.id for one in ranking.criteria if one.needs_target]
     first = {j for name in supervised for j in _first_columns(ranking.scores[name], _FIRST_BY_CRITERION)}
     if supervised and ranking.mean_rank is not None:

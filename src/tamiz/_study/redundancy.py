@@ -43,19 +43,8 @@ def describe_redundancy(
 ) -> RedundancyRecord | None:
     """Return the matrix of the most redundant columns and the groups among all columns; None if there are fewer than two.
 
-    Parameters
-    ----------
-    table : Table
-    ranking : RankingRecord or None
-    missing : {"distribute", "category"}
-        How the association with the target treats missing values; two columns are compared on the rows with both values.
-    budget : Budget
-
-    Notes
-    -----
-    The association is that of `KindAssociations`. A group is a complete-linkage cluster: *every* pair of it has at least
-    `REDUNDANT`. Of the columns that determine all others of the group the one with the largest symmetric uncertainty with the
-    target is kept, the first of equals.
+    A group is a complete-linkage cluster: *every* pair of it has at least `REDUNDANT` by `KindAssociations`. Of the columns that
+    determine all others of the group the one with the largest symmetric uncertainty with the target is kept, the first of equals.
     """
     schema = table.schema
     varied = [j for j in schema.used.tolist() if not schema.columns[j].constant]
@@ -110,15 +99,7 @@ def _describe_group(
 
 
 def redundant_pair_notes(table: Table, chosen_names: Sequence[str], budget: Budget = DEFAULT_BUDGET) -> list[str]:
-    """Return a sentence on pairs of selected columns with an association from `REDUNDANT` on; an empty list if there are none.
-
-    Parameters
-    ----------
-    table : Table
-    chosen_names : sequence of str
-        The selected columns; of more than 1,000 the first ones are compared.
-    budget : Budget
-    """
+    """Return a sentence on pairs of selected columns (of the first 1,000) with an association from `REDUNDANT` on."""
     schema, chosen = table.schema, set(chosen_names)
     columns = [j for j in schema.used.tolist() if schema.names[j] in chosen and not schema.columns[j].constant]
     columns = columns[:_MAX_CHOSEN]

@@ -41,23 +41,9 @@ def describe_reproduction(
 ) -> ReproductionRecord:
     """Return the code that reproduces a study, for a reader with the table in the working folder.
 
-    Parameters
-    ----------
-    function : callable
-        `study`.
-    arguments : mapping
-        The value of every parameter.
-    schema : Schema
-    selector : SubsetSelector or None
-        The selector of the subset, if there is one.
-    comparison : mapping or None
-        The arguments of `recommend_columns`, if it selected the columns.
-    excluded : sequence of str, default=()
-        The columns that the study set aside.
-    roles : mapping, default=None
-        The groups or the time of the rows that the study found by itself.
-    has_missing_levels : bool, default=False
-        Whether columns got a level for missing values (`add_missing_level`).
+    `comparison` has the arguments of `recommend_columns`, if it selected the columns; `excluded` the columns that the study set
+    aside, and `roles` the groups or the time that it found by itself. With `has_missing_levels` columns got a level for missing
+    values.
     """
     usual = {name: one.default for name, one in inspect.signature(function).parameters.items()}
     changed = {
@@ -100,24 +86,13 @@ class NoExpressionError(ValueError):
 
 
 class ExpressionWriter:
-    """Writes expressions and collects their imports.
-
-    Attributes
-    ----------
-    imports : dict of module to names
-    """
+    """Writes expressions and collects their imports."""
 
     def __init__(self) -> None:
         self.imports: dict[str, set[str]] = {}
 
     def write(self, value: Any) -> str:
-        """Return an expression that rebuilds the value.
-
-        Raises
-        ------
-        NoExpressionError
-            If there is none.
-        """
+        """Return an expression that rebuilds the value; NoExpressionError if there is none."""
         if isinstance(value, np.generic):
             return self.write(value.item())
         if isinstance(value, float) and not math.isfinite(value):

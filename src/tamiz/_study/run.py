@@ -113,24 +113,8 @@ class StudyOptions:
 class StudyRun:
     """One run of `study`: the table, the graph of its rows, what several steps use, and the record that the steps fill.
 
-    Attributes
-    ----------
-    steps : StepRunner
-    record : StudyRecord
-    row_graph : RowGraph
-    rows : ndarray of row numbers
-        The rows that the maps show.
-    selector : SubsetSelector
-        Fitted by `select`.
-    options : StudyOptions
-    design : FoldDesign
-        With the columns of possible leakage.
-    maps : list of MapRequest
-    seed : int
-    searched, asked : bool
-        Whether a subset can be searched for, and whether the user asked for it.
-    comparison : dict or None
-        The arguments with which `recommend_columns` selected the columns, None if it did not.
+    The maps show `rows`; `select` fits `selector`; `comparison` has the arguments with which `recommend_columns` selected the
+    columns, None if it did not. A subset can be `searched` for, and the user may have `asked` for it.
     """
 
     steps: StepRunner
@@ -219,10 +203,7 @@ class StudyRun:
         self.add(ranking=ranking, redundancy=redundancy, distributions=distributions)
 
     def select(self, *, requested: bool) -> None:
-        """Run the search and add the subset, with the reason why each column is in or out.
-
-        A search that was not requested and cannot be run, such as one by cross-validation of three rows, is skipped with a warning.
-        """
+        """Run the search and add the subset with its reasons; a search that was not requested may be skipped with a warning."""
         found = self.steps.run_step("subset", self._search, "the subset of columns", requested=requested)
         if found is None:
             return
@@ -329,12 +310,7 @@ class StudyRun:
     def evaluate(self, *, fallback: bool, requested: bool) -> None:
         """Evaluate the selection by models: that of the requested search, or the one that a comparison of selections recommends.
 
-        Parameters
-        ----------
-        fallback : bool
-            Whether the selector searches for a subset if there is no comparison.
-        requested : bool
-            Whether an error of this search is raised.
+        With `fallback` the selector searches if there is no comparison; with `requested` an error of this search is raised.
         """
         selector, steps, searched = self.selector, self.steps, self.record.subset is not None
         table = self._scored_table() if searched else self.table

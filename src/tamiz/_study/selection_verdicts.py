@@ -21,8 +21,7 @@ _PERFECT_SCORE, _MAX_NAMED = 0.9995, 5
 def perfect_score_warnings(found: Recommendation) -> list[Verdict]:
     """Return a warning of scores that are shown as 1.000, with the fewest columns that reach one; an empty list without any.
 
-    These are the smallest of the compared sets with such a score. If only all columns reach it, the columns are those of the
-    smallest sets that the candidates select.
+    If only all columns reach it, the columns are those of the smallest sets that the candidates select.
     """
     perfect = [
         (len(one.columns), scoring, model, one.columns)

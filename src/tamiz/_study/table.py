@@ -41,15 +41,7 @@ _CODES_REASON = "few different whole numbers: they may be codes of categories"
 
 
 def suggest_kind(column: Column, distinct: Floats | None, n_rows: int) -> KindSuggestion | None:
-    """Return another plausible kind of a column, and why; None if there is none.
-
-    Parameters
-    ----------
-    column : Column
-    distinct : ndarray or None
-        The distinct values of a numeric column, None if they are many.
-    n_rows : int
-    """
+    """Return another plausible kind of a column, and why; None if there is none. `distinct` is None if the values are many."""
     if column.exclusion_reason is not None:
         return _suggest_excluded_kind(column)
     # The kind of a part of a date is known, and it is no column of the user's table.
@@ -76,14 +68,7 @@ _MAX_EXAMPLE_ROWS = 5
 
 
 def describe_duplicates(table: Table, hashes: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
-    """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class.
-
-    Parameters
-    ----------
-    table : Table
-    hashes : tuple of two ndarrays
-        Two hashes of each row, from `compute_fingerprints`.
-    """
+    """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class."""
     n = table.schema.n_rows
     found = find_duplicate_rows(table, np.zeros(n) if table.schema.target is None else target_array(table), hashes)
     if found is None:
@@ -110,14 +95,7 @@ _MAX_LEVELS = 20
 
 
 def describe_table(table: Table, leaks: Sequence[PossibleLeak] | None = None) -> TableRecord:
-    """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders.
-
-    Parameters
-    ----------
-    table : Table
-    leaks : sequence of PossibleLeak, default=None
-        The columns of possible leakage, if they are known; those that the table excludes are not warned of.
-    """
+    """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders."""
     schema = table.schema
     target = schema.target
     wanted = (*schema.numeric, schema.n_columns) if target is not None and target.is_number else schema.numeric

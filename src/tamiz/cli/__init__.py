@@ -1,8 +1,4 @@
-"""The `tamiz` command.
-
-Modules of this package import numpy and every package that depends on it inside functions only, so that `tamiz -h` starts
-quickly.
-"""
+"""The `tamiz` command. Modules import numpy and what depends on it inside functions only, so that `tamiz -h` starts quickly."""
 
 from __future__ import annotations
 

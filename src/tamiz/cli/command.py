@@ -55,18 +55,7 @@ _IRRELEVANT_OPTIONS = {"jobs", "workers", "scheduler", "output", "json_output", 
 
 
 def option(words: str, kind: Any = None, text: str = "", **settings: Any) -> Any:
-    """Return an option that is named by the parameter or field whose default it is.
-
-    Parameters
-    ----------
-    words : str
-        Its names, and the metavar of its value: "-k --top K".
-    kind : click type or None
-    text : str
-        The help.
-    **settings
-        Other settings of `click.Option`. A default value is shown in the help.
-    """
+    """Return an option, the default of its parameter or field; `words` are its names and metavar: "-k --top K"."""
     names = [word for word in words.split() if word.startswith("-")]
     metavar = next((word for word in words.split() if not word.startswith("-")), None)
     shown = settings.get("default") is not None
@@ -172,10 +161,7 @@ class DataCommand(click.Command):
 
 
 def command(short_help: str, name: str | None = None, **silent: Any) -> Callable[[Callable[..., None]], DataCommand]:
-    """Return a decorator that makes a command of a function: of a `Messenger`, options and bundles of options.
-
-    Options in `silent` are not passed to the function: their callbacks do what they do.
-    """
+    """Return a decorator that makes a command of a function, to which the options in `silent` are not passed."""
 
     def decorate(function: Callable[..., None]) -> DataCommand:
         parameters = {one.name: one.default for one in list(inspect.signature(function).parameters.values())[1:]}
@@ -199,10 +185,7 @@ def command(short_help: str, name: str | None = None, **silent: Any) -> Callable
 
 
 def repeat_command(context: click.Context) -> str:
-    """Return the command line, with the options of its configuration file and without those that the result does not depend on.
-
-    Files are named without their folders, which are private.
-    """
+    """Return the command line with its config file's options, without folders and without options that change no result."""
     command = context.command
     given = {
         ParameterSource.COMMANDLINE: command.make_parser(context).parse_args(list(context.meta[_WORDS]))[0],

@@ -219,11 +219,7 @@ class Assessment:
     )
 
     def check(self, target: str | None, *, by_default: bool) -> None:
-        """Raise a usage error for options without a target, and for semi-synthetic targets without an assessment.
-
-        One semi-synthetic target is an error too: its rates have no standard error. `by_default` is whether the command assesses
-        the selection by default.
-        """
+        """Raise a usage error for options without a target, for one semi-synthetic target, or for some without an assessment."""
         if self.semi_synthetic == 1:
             raise click.BadParameter("at least 2 targets are needed, or 0 for none.", param_hint="'--semi-synthetic'")
         if self.assess or self.semi_synthetic:

@@ -28,18 +28,9 @@ _MIN_PLANNED_COLUMNS = 128
 
 
 class SelectionMethod(NamedTuple):
-    """A value of `--method` without a search.
+    """A value of `--method` without a search: the parameter that is the relevance, and those that options of the same name set.
 
-    Attributes
-    ----------
-    entry : Entry
-        The selector in the registry.
-    relevance : str
-        The parameter of the selector that is the relevance.
-    settings : tuple of str
-        The other parameters that options of the same name set.
-    min_planned_columns : int
-        The number of columns from which on the plan is made before the run, and a note if the run is long.
+    From `min_planned_columns` on the plan is made before the run, with a note if the run is long.
     """
 
     entry: Entry

@@ -40,13 +40,7 @@ _SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 
 
 class Messenger:
-    """Messages of a command on stderr.
-
-    Parameters
-    ----------
-    quiet : bool
-        Write no messages.
-    """
+    """Messages of a command on stderr; none if `quiet`."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -128,10 +122,7 @@ def show_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 def write_page(result: Any, output: Path) -> None:
-    """Write the page of a result to a file and its path to stdout; for "-" the page itself.
-
-    Control characters are then written as character references, in scripts as \\u escapes.
-    """
+    """Write a page to a file and its path to stdout; for "-" the page itself, with control characters escaped."""
     if output != STDOUT:
         show_text(str(result.to_html(output)))
         return

@@ -37,18 +37,7 @@ _MEANING_OF_P = {
 
 
 def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: verdict, scores, stability, permutation null distribution, error rates.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None if the selection was not assessed.
-    """
+    """Return verdict, scores, stability, permutation null distribution, error rates; None if the selection was not assessed."""
     assessed = result.reliability
     if assessed is None:
         return None

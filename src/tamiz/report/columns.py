@@ -55,18 +55,7 @@ _NEGLIGIBLE_UNCERTAINTY = 0.01
 
 
 def collect_columns(result: StudyRecord) -> dict[str, Any]:
-    """Return the context of the section: one row per column, best first by the mean rank, with its evidence.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict
-        The variables of the template.
-    """
+    """Return one row per column, best first by the mean rank, with its evidence."""
     evidence = ColumnEvidence(result)
     names = evidence.names
     rows = [{**evidence.row(name), **evidence.details(name)} for name in names[:_MAX_LISTED]]
@@ -92,15 +81,7 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
 
 
 class ColumnEvidence:
-    """What a study found about each of its columns, by name.
-
-    Attributes
-    ----------
-    names : list of str
-        Those with a rank first, the best on top; without a target in the order of the table, as criteria that use none depend on
-        units. Excluded columns come last.
-    ranking : RankingRecord or None
-    """
+    """What a study found about each column, by name: best first, without a target as in the table; excluded ones last."""
 
     def __init__(self, result: StudyRecord) -> None:
         ranking = result.ranking
@@ -235,13 +216,7 @@ class ColumnEvidence:
 
 
 def reason_sentence(reason: ColumnReason, subset: SubsetRecord) -> str:
-    """Return why a search selected a column or not: as requested, identical, or by the change of the merit with or without it.
-
-    Parameters
-    ----------
-    reason : ColumnReason
-    subset : SubsetRecord
-    """
+    """Return why a search selected a column or not: as requested, identical, or by the change of the merit with or without it."""
     change = None if reason.alternative_merit is None else reason.alternative_merit - subset.value
     if change is not None and abs(change) < _MERIT_TOLERANCE:
         change = 0.0
@@ -291,12 +266,7 @@ def _short_association(text: str) -> str:
 
 
 def ranking_notes(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the lead of the ranking, its criteria, and the notes on its scores and tests; None without a ranking.
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
+    """Return the lead of the ranking, its criteria, and the notes on its scores and tests; None without a ranking."""
     ranking, target = result.ranking, shorten(result.table.target, 40) if result.table.target is not None else ""
     if ranking is None or not ranking.criteria:
         return None
@@ -375,14 +345,7 @@ def _chance_level_text(ranking: RankingRecord, target: str) -> str:
 
 
 def uncut_text(uncut: UncutColumns, target: str) -> str:
-    """Return sentences on numeric columns in one interval: a score of 0 is no evidence of absence; the test and its power follow.
-
-    Parameters
-    ----------
-    uncut : UncutColumns
-    target : str
-        The name of the target, as printed.
-    """
+    """Return sentences on numeric columns in one interval, whose score of 0 is no evidence: the test and its power."""
     by_classes, tests, columns = uncut.rule == "mdl", uncut.test, count_with_noun(len(uncut.columns), "column")
     words = (
         f"{'MDL' if by_classes else 'Equal-frequency'} discretisation finds no cut point in {columns} "

@@ -46,19 +46,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart that is drawn when the page is written.
-
-    Attributes
-    ----------
-    name : str
-        Its name on the page, and the id of its element.
-    draw : callable
-        Draws on axes, such as the `plot` of a display.
-    described : str
-        What it shows, for readers who do not see it.
-    width, height : int
-        Its size in pixels on a narrow screen; on a wide one it is larger.
-    """
+    """A chart that is drawn when the page is written: `draw` draws on axes, `described` is for readers who do not see it."""
 
     name: str
     draw: Callable[[Axes], object]

@@ -22,13 +22,7 @@ _STRENGTHS = {
 
 
 def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the sentences and the notes on error rates; None if there are none.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-    """
+    """Return the sentences and the notes on error rates; None if there are none."""
     assessment, rates = result.reliability, result.error_rates
     if assessment is None or rates is None:
         return None

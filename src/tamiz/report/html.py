@@ -33,14 +33,7 @@ if TYPE_CHECKING:
 
 
 def render(result: StudyRecord) -> str:
-    """Return a result as one HTML page without network requests.
-
-    The page depends only on the result: the same result gives the same bytes.
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
+    """Return a result as one HTML page without network requests; the same result gives the same bytes."""
     collected = [(entry, _collect_section(entry, result)) for entry in registry.of_kind("section")]
     found = {
         entry.name: {"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown
@@ -83,12 +76,7 @@ def collect_charts(result: StudyRecord) -> dict[str, Chart]:
 
 
 def render_verdict(result: StudyRecord) -> str:
-    """Return the first screen as a page of its own, without scripts.
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
+    """Return the first screen as a page of its own, without scripts."""
     return (
         make_environment()
         .get_template("verdict_page.html")

@@ -19,14 +19,6 @@ _EXACT_SCORE, _MAX_LIMITS = 0.9999, 5
 def leakage_evidence(leakage: PossibleLeak, target: str) -> str:
     """Return the evidence of possible leakage by one column or by a formula, as a predicate that follows the name or names.
 
-    Parameters
-    ----------
-    leakage : PossibleLeak
-    target : str
-        The name of the target, as printed.
-
-    Examples
-    --------
     >>> from tamiz.assessment import PossibleLeak
     >>> score = {"score": 0.9964, "score_name": "balanced accuracy", "baseline": 0.5, "n_rows": 1200}
     >>> leak = PossibleLeak(name="closed", predictor="values", **score, by_groups=False)

@@ -17,10 +17,9 @@ _TRUSTED, _MOSTLY_TRUSTED = 0.9, 0.8
 
 
 def most_trusted_map(result: StudyRecord) -> int | None:
-    """Return the number of the map with points whose neighbours and distances may be trusted most; None without such a map.
+    """Return the number of the map with the largest sum of trustworthiness and rank correlation; None without such a map.
 
-    The largest sum of trustworthiness and rank correlation decides: by neighbours alone, islands without a meaning win where
-    categories split the rows.
+    By neighbours alone, islands without a meaning win where categories split the rows.
     """
     shown = [
         k for k, one in enumerate(result.maps) if one.points and any(point != one.points[0] for point in one.points)

@@ -75,14 +75,7 @@ def distribution_pictures(found: DistributionsRecord | None) -> dict[str, Markup
 
 
 def distribution_picture(column: ColumnDistribution, colors: Sequence[str]) -> Markup:
-    """Return the shares of each group of the target in the intervals of a column, as areas, or at its levels, as bars.
-
-    Parameters
-    ----------
-    column : ColumnDistribution
-    colors : list of str
-        The class of each group.
-    """
+    """Return the shares of each group of the target in the intervals of a column, as areas, or at its levels, as bars."""
     shares = [[one / (sum(row) or 1.0) for one in row] for row in column.counts]
     most = max((share for row in shares for share in row), default=0.0)
     if not most:

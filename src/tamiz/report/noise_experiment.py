@@ -29,18 +29,7 @@ if TYPE_CHECKING:
 
 
 def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: scores of models as random columns or copies are added.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None without a noise experiment.
-    """
+    """Return the scores of models as random columns or copies are added; None without a noise experiment."""
     experiment = result.noise_experiment
     if experiment is None:
         return None

@@ -26,11 +26,6 @@ def pack_rows(data: dict[str, Any]) -> bytes:
     """Replace the lists of a value for every row in the JSON of a result, and return their bytes; none of few rows.
 
     Coordinates are rounded to 1 / 65,535 of their axis; every other number is restored as it was.
-
-    Parameters
-    ----------
-    data : dict
-        The JSON of a result, which is changed.
     """
     shown = [one for one in data["maps"] if one["points"] is not None]
     if not shown or len(shown[0]["rows"]) <= MAX_EXACT_ROWS:

@@ -53,18 +53,7 @@ _METHODS = {
 
 
 def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: the recommended columns, their cost for each model, and all selections compared.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None if selections were not compared.
-    """
+    """Return the recommended columns, their cost for each model, and all selections; None if selections were not compared."""
     found = result.recommendation
     if found is None:
         return None
@@ -85,13 +74,7 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
 
 
 def initial_selection(result: StudyRecord) -> Sequence[str]:
-    """Return the initial choice of columns on the page: those recommended, else the subset unless it may be chance, else none.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-    """
+    """Return the initial choice of columns on the page: those recommended, else the subset unless it may be chance, else none."""
     found, subset = result.recommendation, result.subset
     return found.columns if found is not None else [] if subset is None else subset.columns
 
@@ -130,10 +113,7 @@ def _measured_text(recommendation: Recommendation) -> str:
 
 
 def _chart(recommendation: Recommendation, table: TableRecord) -> Chart | None:
-    """Return the chart of the scores by number of columns, None unless a path has several sets.
-
-    Scores without a lower end are cut where a chart would show nothing else.
-    """
+    """Return the chart of the scores by number of columns, cut below where need be; None unless a path has several sets."""
     # Imported late: the sentences work without matplotlib.
     from tamiz.display import RecommendationDisplay
     from tamiz.report.drawing import Chart
@@ -184,15 +164,8 @@ DecisionCode: TypeAlias = Literal["kept", "undecided", "same", "nothing", "less"
 
 
 def decision_code(one: ColumnDecision, found: Recommendation) -> DecisionCode:
-    """Return why a column is kept or dropped.
-
-    It belongs to the recommended set; it is kept only because the rows are too few to show that fewer columns are as good; it is
-    redundant with a kept column; it adds nothing measurable; or it adds less than the margin.
-
-    Parameters
-    ----------
-    one : ColumnDecision
-    found : Recommendation
+    """Return why a column is kept or dropped: recommended; kept only because the rows are too few to show that fewer are as good;
+    redundant with a kept column; adding nothing measurable; or adding less than the margin.
     """
     adds_nothing = one.p_value is not None and one.p_value > _NOTHING_ADDED
     if one.kept and one.same_as is None:
@@ -203,13 +176,7 @@ def decision_code(one: ColumnDecision, found: Recommendation) -> DecisionCode:
 
 
 def decision_sentence(one: ColumnDecision, found: Recommendation) -> str:
-    """Return why a column is kept or dropped.
-
-    Parameters
-    ----------
-    one : ColumnDecision
-    found : Recommendation
-    """
+    """Return why a column is kept or dropped."""
     if one.same_as is not None:
         return f"Equivalent to {join_names([one.same_as])} (an association of at least 0.99), so not searched."
     if one.redundant_with is not None:
@@ -224,14 +191,7 @@ def decision_sentence(one: ColumnDecision, found: Recommendation) -> str:
 
 
 def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
-    """Return why a column is kept or not, for those that have a reason: a code and a few words.
-
-    The code is that of a decision, "leak", "excluded", or "other".
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
+    """Return a code (that of a decision, "leak", "excluded" or "other") and a few words for every column with a reason."""
     found: dict[str, tuple[str, str]] = {}
     for column in result.table.columns:
         if column.exclusion:

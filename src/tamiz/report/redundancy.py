@@ -30,16 +30,7 @@ _FRAME = "#d9692b"
 
 
 def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence[Sequence[str]]) -> Chart:
-    """Return the heat map of all pairs of columns, with frames around groups whose columns are neighbours.
-
-    Parameters
-    ----------
-    names : list of str
-        The columns in display order.
-    shares : list of float
-        The associations of the pairs (0, 1), (0, 2), ..
-    groups : list of lists of str
-    """
+    """Return the heat map of all pairs of columns, with frames around groups whose columns are neighbours."""
     n = len(names)
     cells = np.ones((n, n))
     cells[np.triu_indices(n, 1)] = shares
@@ -75,18 +66,7 @@ _STEPS = 255
 
 
 def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: the matrix, its strongest pairs, and the groups of redundant columns.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None if there were fewer than two columns to compare.
-    """
+    """Return the matrix, its strongest pairs, and the redundant groups; None if there were fewer than two columns to compare."""
     found = result.redundancy
     if found is None:
         return None

@@ -11,18 +11,7 @@ if TYPE_CHECKING:
 
 
 def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
-    """Return the context of the section: what the code repeats, how to run it, and the versions.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict
-        The variables of the template.
-    """
+    """Return what the code repeats, how to run it, and the versions."""
     name, placeholders = visible_name(result.title), result.reproduction.placeholders
     lead = f"The code below repeats this study of {name} with other random draws, because it had no seed."
     if result.seed is not None:

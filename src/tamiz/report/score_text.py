@@ -108,13 +108,7 @@ _LARGE = 1000.0
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """The format of scores of one kind; shares of rows are percentages.
-
-    Attributes
-    ----------
-    scoring : str
-        The name of the score.
-    """
+    """The format of scores of one kind; shares of rows are percentages."""
 
     scoring: str
 

@@ -40,18 +40,7 @@ def discretization_note(result: StudyRecord) -> str:
 
 
 def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
-    """Return the context of the section: the selected columns, facts on the search, its steps, reasons and charts.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict or None
-        The variables of the template; None without a subset.
-    """
+    """Return the selected columns, facts on the search, its steps, reasons and charts; None without a subset."""
     subset = result.subset
     if subset is None:
         return None

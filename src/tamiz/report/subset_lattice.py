@@ -27,12 +27,7 @@ _MAX_SPACING = 1.7
 
 
 def collect_lattice(subset: SubsetRecord) -> dict[str, Any] | None:
-    """Return the chart, its title and the table of all subsets; None if there are too many.
-
-    Parameters
-    ----------
-    subset : SubsetRecord
-    """
+    """Return the chart, its title and the table of all subsets; None if there are too many."""
     lattice = subset.lattice
     if lattice is None:
         return None

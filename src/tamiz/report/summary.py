@@ -17,14 +17,7 @@ _COLUMNS_SHOWN, _WARNINGS_SHOWN, _NAME_WIDTH, _BAR_WIDTH = 7, 4, 22, 15
 
 
 def verdict_lines(record: StudyRecord, seconds: float | None = None) -> list[str]:
-    """Return the table, the columns to keep with their score, the warnings, and the columns that rank first.
-
-    Parameters
-    ----------
-    record : StudyRecord
-    seconds : float, default=None
-        How long the study took.
-    """
+    """Return the table, the columns to keep with their score, the warnings, and the columns that rank first."""
     found, target = collect_verdict(record), record.table.target
     title = f"{shorten(record.title, 40)}   {found['size'].replace(' · ', ', ')}"
     if target is not None:

@@ -33,18 +33,7 @@ _MAX_ROWS = 8
 
 
 def collect_table(result: StudyRecord) -> dict[str, Any]:
-    """Return the context of the section: facts, the balance of the classes, and columns that need a decision.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict
-        The variables of the template.
-    """
+    """Return facts, the balance of the classes, and columns that need a decision."""
     table = result.table
     excluded = {column.name for column in table.columns if column.exclusion}
     aside = set() if result.leakage_exclusion is None else {*result.leakage_exclusion.columns}
@@ -66,13 +55,7 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
 
 
 def class_shares(table: TableRecord, limit: int) -> list[tuple[str, float, float, int | None]]:
-    """Return name, weight, share and number of each class, the largest first; of more than `limit` the last is the others together.
-
-    Parameters
-    ----------
-    table : TableRecord
-    limit : int
-    """
+    """Return name, weight, share and number of each class, the largest first; beyond `limit` the others together."""
     classes = sorted(enumerate(table.classes), key=lambda one: -one[1].weight)
     total = sum(one.weight for _, one in classes) or 1.0
     found: list[tuple[str, float, float, int | None]] = [
@@ -85,12 +68,7 @@ def class_shares(table: TableRecord, limit: int) -> list[tuple[str, float, float
 
 
 def table_text(result: StudyRecord) -> str:
-    """Return the size of the table, its target, what is used of it, and the columns that are set aside.
-
-    Parameters
-    ----------
-    result : StudyRecord
-    """
+    """Return the size of the table, its target, what is used of it, and the columns that are set aside."""
     table, target = result.table, "no target"
     if table.target is not None:
         kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
@@ -185,12 +163,7 @@ def _weight_size(table: TableRecord) -> str:
 
 
 def values_text(column: ColumnSummary) -> str:
-    """Return the distinct values of a column, with the range of numbers or the first levels.
-
-    Parameters
-    ----------
-    column : ColumnSummary
-    """
+    """Return the distinct values of a column, with the range of numbers or the first levels."""
     # An excluded column is not counted, any other has too many values to count them.
     distinct = "" if column.exclusion else "many distinct"
     if column.n_distinct is not None:

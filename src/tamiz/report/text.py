@@ -1,7 +1,4 @@
-"""Formatting of names, numbers and options for the report.
-
-Templates escape what they print.
-"""
+"""Formatting of names, numbers and options for the report; templates escape what they print."""
 
 from __future__ import annotations
 
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
 def kinds_option(kinds: Mapping[str, str]) -> str:
     """Return the command-line options that set the kinds of columns, quoted for a shell.
 
-    Examples
-    --------
     >>> kinds_option({"zip": "categorical", "date of birth": "date"})
     "--kinds zip=categorical --kinds 'date of birth=date'"
     """
@@ -36,8 +31,6 @@ def kinds_option(kinds: Mapping[str, str]) -> str:
 def kinds_argument(kinds: Mapping[str, str]) -> str:
     """Return the Python argument that sets the kinds of columns.
 
-    Examples
-    --------
     >>> kinds_argument({"zip": "categorical"})
     "kinds={'zip': 'categorical'}"
     """
@@ -67,8 +60,6 @@ _SCRIPT_ESCAPES = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 def format_number(value: float | None, *, digits: int = 4) -> str:
     """Return a number with four significant digits, whole above 1,000, in powers of ten when very large or small.
 
-    Examples
-    --------
     >>> format_number(0.123456), format_number(42.0), format_number(3750.4), format_number(1.5e-7)
     ('0.1235', '42', '3,750', '1.5 × 10⁻⁷')
     >>> format_number(138.2, digits=2), format_number(None)
@@ -115,8 +106,6 @@ def format_p_value(p: float) -> str:
 def format_percent(share: float) -> str:
     """Return a share as a percentage with two significant digits.
 
-    Examples
-    --------
     >>> format_percent(0.4444), format_percent(0.0444), format_percent(0.0004), format_percent(1.0)
     ('44%', '4.4%', '<0.1%', '100%')
     """
@@ -153,8 +142,6 @@ def breakable_name(name: Any, limit: int = 48) -> Markup:
 def unbroken_options(code: str) -> Markup:
     """Return code for a chip, escaped: every option of a command and every item of a Python call is an element of its own.
 
-    Examples
-    --------
     >>> str(unbroken_options("--kinds a=date --kinds b=id"))
     '<span>--kinds a=date</span> <span>--kinds b=id</span>'
     """
@@ -165,8 +152,6 @@ def unbroken_options(code: str) -> Markup:
 def unbroken_option_names(sentence: str) -> Markup:
     """Return a sentence, escaped, in which an option of a command and its value are not broken at their hyphens.
 
-    Examples
-    --------
     >>> str(unbroken_option_names("Pass groups= (--group)."))
     'Pass groups= (<span class="option">--group</span>).'
     """
@@ -198,8 +183,6 @@ def capitalize(words: str) -> str:
 def label_in_sentence(label: str) -> str:
     """Return a label for use inside a sentence: without a capital first letter, unless it begins with a name or an abbreviation.
 
-    Examples
-    --------
     >>> label_in_sentence("Information gain"), label_in_sentence("Laplacian score"), label_in_sentence("CFS")
     ('information gain', 'Laplacian score', 'CFS')
     """

@@ -40,18 +40,7 @@ _STATES = {
 
 
 def collect_verdict(result: StudyRecord) -> dict[str, Any]:
-    """Return the context of the first screen.
-
-    Parameters
-    ----------
-    result : StudyRecord
-        The record of a study.
-
-    Returns
-    -------
-    dict
-        The variables of the template.
-    """
+    """Return the context of the first screen."""
     evidence = ColumnEvidence(result)
     return {
         "size": _size_text(result),

@@ -71,15 +71,7 @@ class JsonResult:
 
 
 class FormatError(ValueError):
-    """A value of a file that is missing or does not match its record.
-
-    Parameters
-    ----------
-    fault : str
-        What is wrong, as a predicate: "is missing".
-    step : str, default=""
-        Where, as a path of names and positions: "columns[2].kind".
-    """
+    """A value of a file that does not match its record: `fault` is a predicate, `step` a path as "columns[2].kind"."""
 
     def __init__(self, fault: str, step: str = "") -> None:
         self.fault = fault
@@ -96,10 +88,7 @@ _PLAIN_TYPES = frozenset({float, int, str, bool, NoneType})
 
 
 def to_json(record: DataclassInstance) -> dict[str, Any]:
-    """Return a record as JSON types.
-
-    Tuples and arrays are lists, bytes are base64 text, and the rows of an array of truth values are text of 0 and 1.
-    """
+    """Return a record as JSON types: bytes are base64 text, and the rows of an array of truth values are text of 0 and 1."""
     names = (*(field.name for field in fields(record)), *getattr(record, "json_properties", ()))
     texts = _text_fields(type(record))
     # A verdict among the notes of a result is its sentence.
@@ -110,14 +99,9 @@ def to_json(record: DataclassInstance) -> dict[str, Any]:
 
 
 def from_json(cls: type[Record], data: Any) -> Record:
-    """Return the record that `to_json` wrote.
+    """Return the record that `to_json` wrote; FormatError for the first value that is missing, is of another type, or does not fit.
 
     Names that the record does not have are ignored. A missing name is an error unless its field has a default.
-
-    Raises
-    ------
-    FormatError
-        For the first value that is missing, is of another type, or does not fit the others.
     """
     record: Record = _read_record(cls, data)
     return record

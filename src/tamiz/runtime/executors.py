@@ -48,10 +48,6 @@ class WorkerProcesses(Executor):
 
     Other than those of `ProcessPoolExecutor`, they never import the main program of the user, end with this process even if it is
     killed, and are killed by `shutdown`.
-
-    Parameters
-    ----------
-    n_workers : int
     """
 
     def __init__(self, n_workers: int) -> None:
@@ -83,13 +79,7 @@ class WorkerProcesses(Executor):
 
 @contextmanager
 def open_executor(n_workers: int | None, scheduler: str | None) -> Iterator[Executor | None]:
-    """Provide processes of this machine, or the workers of a Dask scheduler; None where neither is named.
-
-    Raises
-    ------
-    DataError
-        If there is no scheduler at the address.
-    """
+    """Provide processes of this machine, or the workers of a Dask scheduler; None where neither is named."""
     if scheduler is not None:
         distributed = import_optional(
             "distributed", feature="--scheduler", package="distributed", min_version="2025.3", extra="cluster"
@@ -121,17 +111,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Workers:
-    """The workers of an executor, which see a folder that this process sees.
-
-    Attributes
-    ----------
-    executor : concurrent.futures.Executor
-    folder : Path
-        Where tasks find what they share and leave large results.
-    memory : float
-        The memory limit of each worker in bytes.
-    moved : Traffic
-    """
+    """The workers of an executor; tasks find what they share, and leave large results, in a folder that all of them see."""
 
     executor: Executor
     folder: Path
@@ -162,11 +142,8 @@ class Workers:
     def map(self, function: Callable[[Item], Output], tasks: Iterable[Item], label: str) -> Iterator[Output]:
         """Yield `function(task)` for every task, in their order; `label` is what is done, for messages.
 
-        Raises
-        ------
-        DataError
-            If the versions of packages on a worker are others, if a task lost its worker three times, or if the executor is closed.
-            An error of the function is raised as it is.
+        DataError if a worker has other versions of packages, a task lost its worker three times, or the executor is closed. An
+        error of the function is raised as it is.
         """
         under_way: deque[_Attempts] = deque()
         limit = 2 * self.n_workers

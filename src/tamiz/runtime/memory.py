@@ -31,12 +31,7 @@ _SIZE_PATTERN = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*")
 
 
 class MemoryLimit:
-    """A limit on the memory of the whole process, libraries included, in force as long as this object exists.
-
-    Attributes
-    ----------
-    n_bytes : int
-    """
+    """A limit on the memory of the whole process, libraries included, in force as long as this object exists."""
 
     def __init__(self, n_bytes: int) -> None:
         self.n_bytes = n_bytes
@@ -61,10 +56,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def limit_memory(n_bytes: int | None) -> Iterator[MemoryLimit | None]:
-    """Limit the memory of the process; raise MemoryError if the limit is too small.
-
-    The limit stays in force after the block as long as the `MemoryLimit` exists, and is removed if the block raises an error.
-    """
+    """Limit the memory of the process as long as the `MemoryLimit` exists and the block raises no error."""
     if n_bytes is None:
         yield None
         return

@@ -23,13 +23,7 @@ class MemoryGate:
 
     @contextmanager
     def reserve(self, n_bytes: int, task: str, advice: str) -> Iterator[None]:
-        """Wait until `n_bytes` are free, and reserve them for the block.
-
-        Raises
-        ------
-        MemoryError
-            If the task alone needs more than the free memory; the message names the task and adds the advice.
-        """
+        """Wait until `n_bytes` are free, and reserve them for the block; MemoryError if the task alone needs more."""
         if n_bytes < _UNGATED_BYTES:
             yield
             return

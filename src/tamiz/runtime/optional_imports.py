@@ -9,26 +9,7 @@ from typing import Any
 
 
 def import_optional(module: str, *, feature: str, package: str, min_version: str, extra: str) -> Any:
-    """Return a module of an optional package.
-
-    Parameters
-    ----------
-    module : str
-        The module to import, such as "matplotlib.pyplot".
-    feature : str
-        The feature that needs it, for the error message.
-    package : str
-        The name of the package in the package index.
-    min_version : str
-        The minimum version.
-    extra : str
-        The extra of tamiz that installs it.
-
-    Raises
-    ------
-    ImportError
-        If the package is not installed, or older than `min_version`.
-    """
+    """Return a module of an optional package; ImportError, which names the feature and the extra, if it is missing or too old."""
     way_out = f'Install it: pip install "tamiz[{extra}]"'
     try:
         found = version(package)

@@ -184,8 +184,7 @@ def run_blocks(function: Callable[[Item], object], items: Iterable[Item]) -> Non
 def map_groups(function: Callable[[Item], Output], items: Sequence[Item], size: int) -> Iterator[Output]:
     """Yield `function(item)` as `map_blocks` does, with at least 1 and at most `size` items for each task.
 
-    Starting a task takes longer than work on a column of few rows. If a task has very many items, they run in the calling thread:
-    such small items are mostly interpreter time, and two threads that wait for each other take 1.5 times as long as one.
+    Very many items of a task run in the calling thread: two threads that wait for the interpreter take 1.5 times as long as one.
     """
     if size > _MAX_TASK_ITEMS:
         return map(function, items)
@@ -196,12 +195,7 @@ def map_groups(function: Callable[[Item], Output], items: Sequence[Item], size: 
 class BufferPool(Generic[Buffer]):
     """Work buffers that are reused: allocating fresh memory costs more than much of the work in it.
 
-    Several threads may acquire buffers at the same time. A copy of the pool, also a pickled one, has no buffers.
-
-    Parameters
-    ----------
-    make : callable
-        Returns a new buffer; called when all are in use. A reused buffer has the contents of earlier work.
+    A reused buffer has the contents of earlier work. A copy of the pool, also a pickled one, has no buffers.
     """
 
     def __init__(self, make: Callable[[], Buffer]) -> None:

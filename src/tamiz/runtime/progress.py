@@ -56,10 +56,7 @@ def show_progress(listener: ProgressListener | None = None) -> Iterator[None]:
 
 @contextmanager
 def use_listener(listener: ProgressListener | None) -> Iterator[None]:
-    """Call `listener(label, done, total)` for the progress of the work inside; `total` is None if unknown.
-
-    None discards the progress.
-    """
+    """Call `listener(label, done, total)` for the progress of the work inside; None discards it."""
     token = _listener.set(listener)
     try:
         yield

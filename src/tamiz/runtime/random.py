@@ -1,7 +1,4 @@
-"""Random generators from seeds, and samples of rows.
-
-A fit makes one generator, and draws the seeds of parallel tasks before it starts them.
-"""
+"""Random generators from seeds, and samples of rows. A fit makes one generator, and draws the seeds of parallel tasks first."""
 
 from __future__ import annotations
 

@@ -85,17 +85,7 @@ def command_name(entry: Entry) -> str:
 def find_entry(entries: Mapping[str, Entry], name: str, kind: str) -> Entry:
     """Return the entry with a name, in dashes or underscores; its first words suffice if they are unambiguous.
 
-    Parameters
-    ----------
-    entries : dict of str to Entry
-        The entries by their names on the command line.
-    name, kind : str
-        The name, and the kind for the error message.
-
-    Raises
-    ------
-    ValueError
-        If no entry matches; the message suggests the closest name and lists all.
+    ValueError, which suggests the closest name and lists all, if no entry matches.
     """
     key = name.strip().lower().replace("_", "-")
     matches = [known for known in entries if f"{known}-".startswith(f"{key}-")]

@@ -32,8 +32,6 @@ def quote_name(name: Any) -> str:
 
     Quoted are empty names and names with a comma, a quotation mark, a line break, or a blank at an end.
 
-    Examples
-    --------
     >>> quote_name("age"), quote_name("height, cm")
     ('age', "'height, cm'")
     """
@@ -47,8 +45,6 @@ def list_names(
 ) -> str:
     """Return the first `limit` names or row numbers for a message, each as text, and the number of the others.
 
-    Examples
-    --------
     >>> list_names(["age", "a, b"]), list_names(["age", "sex"], as_text=repr), list_names(range(100))
     ("age, 'a, b'", "'age', 'sex'", '0, 1, 2, 3, 4 and 95 more')
     """
@@ -69,14 +65,7 @@ def collect_warnings(*, warn_notes: bool = True) -> Iterator[list[Verdict]]:
 
 
 class ImputationNote(Verdict):
-    """A note that missing values are replaced, which a study merges with those of its other methods.
-
-    Parameters
-    ----------
-    text : str
-    reader : str
-        What reads the values, in words: "PCA".
-    """
+    """A note that missing values are replaced by `reader`, which a study merges with those of its other methods."""
 
     reader: str
 

@@ -59,25 +59,7 @@ class WrittenResult(ABC):
 
 
 def write_text_atomically(path: str | os.PathLike[str], text: str) -> Path:
-    """Write text to a temporary file beside the target, and rename it to the target.
-
-    Parameters
-    ----------
-    path : str or path
-        The file; its folder must exist.
-    text : str
-        The content, written as UTF-8.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; the message names the file or folder and the reason.
-    """
+    """Write UTF-8 text to a temporary file beside the target, and rename it; an OSError names the file or folder and the reason."""
     with atomic_path(path) as temporary:
         # A lone surrogate can come from a damaged file but cannot be encoded.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
@@ -101,15 +83,7 @@ def check_writable(path: Path) -> None:
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the path of a temporary file beside a file, which is renamed to the file at the end of the block.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; its folder must exist. After any error the old file is unchanged.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; the message names the file or folder and the reason.
+    After any error the old file is unchanged; an OSError names the file or folder and the reason.
     """
     target = Path(path)
     check_writable(target)
