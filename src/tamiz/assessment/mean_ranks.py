@@ -140,7 +140,7 @@ def mean_rank(
     interval is the mean rank plus and minus 1.96 bootstrap standard errors, clipped to the first and the last rank, so it
     always contains the mean rank. It covers the expected mean rank of tables of this size. Percentile, basic and BC intervals are
     biased, because a sample has the noise of the table and its own: their coverage is too high for a numeric target, or too low
-    (docs/honest-numbers.md has the figures). The cost is that of n_bootstrap + 1 rankings by each criterion.
+    (benchmarks/measured.md has the figures). The cost is that of n_bootstrap + 1 rankings by each criterion.
 
     References
     ----------

@@ -1,4 +1,7 @@
-"""The `tamiz` command. Modules import numpy and what depends on it inside functions only, so that `tamiz -h` starts quickly."""
+"""The `tamiz` command.
+
+Modules import numpy and what depends on it inside functions only, so that `tamiz -h` starts quickly.
+"""
 
 from __future__ import annotations
 
