@@ -19,8 +19,8 @@ import numpy as np
 from tests.planted_tables import KINDS, planted_table
 
 from tamiz import SubsetSelector, open_table
-from tamiz._study.fold_design import choose_fold_design
-from tamiz._study.redundancy import describe_redundancy
+from tamiz._study.ranking import describe_redundancy
+from tamiz._study.table import choose_fold_design
 from tamiz.assessment import find_linear_dependences
 from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.table.date_parts import split_dates

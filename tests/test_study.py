@@ -345,7 +345,7 @@ def test_every_map_has_the_rules_of_its_visible_clusters(found, table):
 
 @pytest.mark.slow
 def test_many_rows_are_compared_by_a_sample_that_the_seed_decides(monkeypatch):
-    monkeypatch.setattr("tamiz._study.map_records._MAX_CORRELATED_ROWS", 100)
+    monkeypatch.setattr("tamiz._study.maps._MAX_CORRELATED_ROWS", 100)
     X = np.random.default_rng(0).normal(size=(400, 3))
     first, again, other = (study(X, maps=[PCA()], random_state=seed).to_dict()["maps"][0] for seed in (1, 1, 2))
     explained = first["explanation"]
@@ -404,8 +404,8 @@ def test_images_are_kept_in_steps_of_grey_and_those_of_rows_only_with_the_points
 
 
 def test_large_and_many_images_are_kept_as_far_as_they_are_seen(table, monkeypatch):
-    monkeypatch.setattr("tamiz._study.map_records._MAX_PIXELS", 2)
-    monkeypatch.setattr("tamiz._study.map_records._MAX_IMAGES", 1)
+    monkeypatch.setattr("tamiz._study.maps._MAX_PIXELS", 2)
+    monkeypatch.setattr("tamiz._study.maps._MAX_IMAGES", 1)
     large = [ImageSet("Large", (2, 3), ["a", "b"], [[1.0, 3, 10, 5, 7, 20], [0.0] * 6])]
     monkeypatch.setattr(Pictured, "images", large)
     (drawn,) = study(table, relevances=[], maps=[Pictured()]).to_dict()["maps"]

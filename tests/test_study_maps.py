@@ -12,7 +12,7 @@ from tests.sentences import sentences
 
 import tamiz
 from tamiz import open_table
-from tamiz._study.quality import chance_trustworthiness
+from tamiz._study.maps import chance_trustworthiness
 from tamiz.cli.study import study as study_command
 from tamiz.exceptions import DataError
 from tamiz.graphs import Binary, KNearest
@@ -483,7 +483,7 @@ def test_control_c_in_the_quality_keeps_the_maps(table, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz._study.quality.quality", interrupted)
+    monkeypatch.setattr("tamiz._study.maps.quality", interrupted)
     result = study(table, relevances=[]).to_dict()
     assert (len(result["maps"]), result["quality"]) == (5, None)
     assert result["interruption"].startswith("Interrupted in the step 'quality'")

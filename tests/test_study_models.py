@@ -13,7 +13,7 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.models import named_models
 from tamiz.report.html import render
-from tamiz.report.records.study import StudyRecord
+from tamiz.report.records import StudyRecord
 from tamiz.runtime.codec import from_json
 from tamiz.search import BestFirst, Forward
 

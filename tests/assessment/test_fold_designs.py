@@ -9,8 +9,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import r2_score
 
 from tamiz import open_table, study
-from tamiz._study.fold_design import choose_fold_design
 from tamiz._study.models import prepare_evaluation
+from tamiz._study.table import choose_fold_design
 from tamiz.assessment import compare_fold_designs, find_leaks
 from tamiz.assessment.fold_designs import _cluster_t
 from tamiz.exceptions import DataError

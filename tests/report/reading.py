@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import Result, html
-from tamiz.report.records.study import StudyRecord
+from tamiz.report.records import StudyRecord
 from tamiz.runtime.codec import from_json
 from tamiz.selection.subset_record import SubsetRecord
 

@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from tamiz.report.records.study import FORMAT
+from tamiz.report.records import FORMAT
 from tamiz.runtime.verdicts import Verdict
 
 from . import sample_model_effect

@@ -12,7 +12,7 @@ import pytest
 
 from tamiz.report import columns
 from tamiz.report.columns import collect_columns, ranking_notes, uncut_text
-from tamiz.report.records.columns import UncutColumns
+from tamiz.report.records import UncutColumns
 from tamiz.runtime.codec import from_json
 
 from . import sample

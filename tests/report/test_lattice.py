@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tamiz.report.subset_lattice import collect_lattice
+from tamiz.report.subset import collect_lattice
 
 from . import sample
 from .reading import panel_of, render, subset_of

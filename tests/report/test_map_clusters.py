@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tamiz.report.maps import cluster_centers, collect_clusters
-from tamiz.report.records.maps import MapClustersRecord, MapRecord
+from tamiz.report.records import MapClustersRecord, MapRecord
 from tamiz.runtime.codec import from_json
 
 from . import sample

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tamiz.report.graph import collect_graph
-from tamiz.report.maps import collect_maps
+from tamiz.report.maps import collect_graph, collect_maps
 
 from .reading import record_of, result_of
 

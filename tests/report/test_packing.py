@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamiz.report.packing import MAX_EXACT_ROWS, pack_rows
+from tamiz.report.html import MAX_EXACT_ROWS, pack_rows
 
 from . import sample
 from .reading import render
@@ -65,7 +65,7 @@ def places(one: dict[str, Any], content: bytes) -> np.ndarray[Any, Any]:
 def test_values_are_restored_as_they_were_and_places_to_a_step_of_the_axis(
     monkeypatch: pytest.MonkeyPatch, most_values: int
 ) -> None:
-    monkeypatch.setattr("tamiz.report.packing._STEPS", most_values)
+    monkeypatch.setattr("tamiz.report.html._STEPS", most_values)
     given, data = large(), large()
     content = pack_rows(data)
     for before, after in zip(given["colors"], data["colors"], strict=True):

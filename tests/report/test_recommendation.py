@@ -18,7 +18,7 @@ from tamiz.report.recommendation import (
     recommendation_cost,
     recommendation_text,
 )
-from tamiz.report.records.columns import ColumnDecision, TableRecord
+from tamiz.report.records import ColumnDecision, TableRecord
 from tamiz.runtime.codec import from_json
 
 from . import sample, sample_model_effect

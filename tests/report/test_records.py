@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tests.reference.records import shared
 
 from tamiz.assessment import findings
-from tamiz.report.records import columns, maps, study
-from tamiz.report.records.study import StudyRecord
+from tamiz.report import records
+from tamiz.report.records import StudyRecord
 from tamiz.runtime.codec import FormatError, Interval, Named, from_json, to_json
 from tamiz.selection import subset_record
 
@@ -143,7 +143,7 @@ def test_a_record_cannot_be_changed() -> None:
 def test_every_record_is_documented_and_has_no_other_attributes() -> None:
     found = [
         one
-        for module in (columns, findings, maps, study, subset_record)
+        for module in (findings, records, subset_record)
         for one in vars(module).values()
         if is_dataclass(one) and one.__module__ == module.__name__
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from tamiz.report.reproduction import collect_reproduction
+from tamiz.report.table import collect_reproduction
 
 from .reading import record_of, render
 from .test_html import section, words

@@ -9,10 +9,9 @@ import pytest
 
 from tamiz.display import figures
 from tamiz.display.arrows import biplot_arrows
-from tamiz.report import marks
+from tamiz.report import drawing
 from tamiz.report.columns import ranking_notes
-from tamiz.report.graph import collect_graph
-from tamiz.report.maps import collect_maps
+from tamiz.report.maps import collect_graph, collect_maps
 from tamiz.report.quality import _shapes, collect_quality
 from tamiz.report.subset import collect_subset
 from tamiz.report.table import collect_table, values_text
@@ -414,7 +413,7 @@ def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict
     pca, eigenmap = collected(collect_maps, wine)["maps"]
     assert pca["drawn"]["one_scale"]
     assert "Both axes have the same scale." in pca["near"]
-    assert marks.can_share_scale(wine["maps"][1]["points"])
+    assert drawing.can_share_scale(wine["maps"][1]["points"])
     assert not eigenmap["drawn"]["one_scale"]
     assert "One unit" not in eigenmap["near"]
 
@@ -513,9 +512,9 @@ def test_wide_bins_cover_their_range(wine: dict[str, Any]) -> None:
 
 
 def test_axes_of_like_length_share_one_scale() -> None:
-    assert marks.can_share_scale([[0, 0], [3, 1]])
-    assert not marks.can_share_scale([[0, 0], [5, 1]])
-    assert not marks.can_share_scale([[0, 0], [5, 0]])
+    assert drawing.can_share_scale([[0, 0], [3, 1]])
+    assert not drawing.can_share_scale([[0, 0], [5, 1]])
+    assert not drawing.can_share_scale([[0, 0], [5, 0]])
 
 
 def palette(scheme: str, letter: str, n: int) -> list[str]:
@@ -566,7 +565,7 @@ def test_the_colours_of_marks_have_a_contrast_of_3_to_the_page(scheme: str, pape
 def test_a_display_and_the_light_page_have_the_same_colours_and_each_has_a_shape() -> None:
     assert palette("light", "c", 10) == figures.CLASS_COLORS
     assert palette("light", "s", 6) == figures.GRADIENT
-    assert len(set(figures.SHAPES)) == marks.N_COLORS == 10
+    assert len(set(figures.SHAPES)) == drawing.N_COLORS == 10
 
 
 def test_the_maps_are_shown_side_by_side_with_the_best_of_each_number_marked(wine: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tamiz.assessment.score_report import Recommendation
-from tamiz.report import marks
+from tamiz.report import drawing
 from tamiz.report.recommendation import column_reasons, decision_code, decision_sentence
 from tamiz.report.verdict import collect_verdict
 from tamiz.runtime.codec import from_json
@@ -149,20 +149,20 @@ def test_the_map_is_the_one_whose_neighbours_and_distances_may_be_trusted_most(w
 
 def test_every_row_of_a_map_is_a_point_of_its_colour() -> None:
     points = [(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (4.0, 0.5)]
-    picture = marks.point_picture(points, [0, 1, None, 0], 2, one_scale=False)
+    picture = drawing.point_picture(points, [0, 1, None, 0], 2, one_scale=False)
     paths = dict(re.findall(r'<path class="(\w+)" d="([^"]*)"', picture))
     assert {name: len(re.findall("h0", path)) for name, path in paths.items()} == {"c0": 2, "c1": 1, "none": 1}
     # The first row is at the lower left, and the fourth at the right, in the middle.
     places = [tuple(map(int, place)) for place in re.findall(r"M(\d+) (\d+)h0", paths["c0"])]
     assert places == [(14, 586), (986, 300)]
-    shared = marks.point_picture(points, None, 0, one_scale=True)
+    shared = drawing.point_picture(points, None, 0, one_scale=True)
     (x0, y0), (x1, y1), *_ = [tuple(map(int, place)) for place in re.findall(r"M(\d+) (\d+)h0", shared)]
     assert (x1 - x0, y1 - y0) == (243, 0)
 
 
 def test_numbers_are_shades_of_equal_numbers_of_rows() -> None:
     points = [(float(k), 0.0) for k in range(60)]
-    picture = marks.point_picture(points, [*range(59), 1e9], 0, one_scale=False)
+    picture = drawing.point_picture(points, [*range(59), 1e9], 0, one_scale=False)
     counts = {name: path.count("h0") for name, path in re.findall(r'<path class="(s\d)" d="([^"]*)"', picture)}
     assert counts == {f"s{k}": 10 for k in range(6)}
 
@@ -188,7 +188,7 @@ def test_a_map_of_one_coordinate_is_a_readable_histogram_of_dots(wine: dict[str,
 
 def test_a_large_map_is_thinned() -> None:
     points = [(float(k), float(k % 7)) for k in range(10_001)]
-    assert marks.point_picture(points, None, 0, one_scale=False).count("h0") <= 2_000
+    assert drawing.point_picture(points, None, 0, one_scale=False).count("h0") <= 2_000
 
 
 @pytest.mark.parametrize("make", [sample.wine, sample.hostile, sample.bare, sample.digits])

@@ -14,7 +14,7 @@ from tamiz._study import budget as budgets
 from tamiz._study.budget import DEFAULT_BUDGET, Budget, StepEstimate
 from tamiz._study.estimates import StudyExtent, estimate_steps, expected_evaluations, search_seconds
 from tamiz._study.models import affordable_searches, evaluation_size
-from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz._study.ranking import max_compared_columns, n_compared_rows
 from tamiz.criteria import CFS, JMI, MRMR, CrossValidated, LinearCoefficient
 from tamiz.graphs.row_graph import graph_seconds, max_graph_rows
 from tamiz.method_lookup import choose_merit_and_search
@@ -162,8 +162,8 @@ def test_invalid_seconds_are_refused(seconds, error, message):
 
 
 def test_columns_are_compared_with_axes_over_fewer_rows_where_there_are_many(monkeypatch):
-    monkeypatch.setattr("tamiz._study.map_records._MAX_RANKED_VALUES", 400)
-    monkeypatch.setattr("tamiz._study.map_records._MIN_CORRELATED_ROWS", 50)
+    monkeypatch.setattr("tamiz._study.maps._MAX_RANKED_VALUES", 400)
+    monkeypatch.setattr("tamiz._study.maps._MIN_CORRELATED_ROWS", 50)
     found = study(pd.DataFrame(X), Y, maps=["pca"], assess=False).to_dict()
     assert found["maps"][0]["explanation"]["n_rows"] == 100
 

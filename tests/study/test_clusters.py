@@ -9,14 +9,14 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import StandardScaler
 
 from tamiz import open_table, study
-from tamiz._study import map_colors
-from tamiz._study.map_colors import describe_clusters
+from tamiz._study import maps
+from tamiz._study.maps import color_clusters
 from tamiz.runtime.codec import to_json
 
 
 def found(table, rows=None, seed=0, **roles):
     opened = open_table(table, **roles)
-    clusters = describe_clusters(opened, np.arange(opened.schema.n_rows) if rows is None else rows, seed)
+    clusters = color_clusters(opened, np.arange(opened.schema.n_rows) if rows is None else rows, seed)
     return clusters and to_json(clusters)
 
 
@@ -51,7 +51,7 @@ def test_the_target_has_no_part_in_them():
 
 
 def test_rows_beyond_the_sample_belong_to_the_nearest_cluster(monkeypatch):
-    monkeypatch.setattr(map_colors, "_MAX_ROWS", 60)
+    monkeypatch.setattr(maps, "_MAX_ROWS", 60)
     x, own = make_blobs(600, centers=[[0, 0], [20, 0], [0, 20]], random_state=5)
     assert adjusted_rand_score(own, found(frame(x))["values"]) == 1.0
 
@@ -125,6 +125,6 @@ def test_points_are_exact_and_very_many_in_steps_finer_than_a_screen():
 def test_of_many_rows_fewer_columns_colour_the_maps(monkeypatch):
     table = open_table(np.random.default_rng(0).normal(size=(50, 15)))
     for values, n_colors in ((400_000, 12), (300, 6), (50, 4)):
-        monkeypatch.setattr(map_colors, "_MAX_COLOR_VALUES", values)
-        found = map_colors.describe_colors(table, np.arange(50), None)
+        monkeypatch.setattr(maps, "_MAX_COLOR_VALUES", values)
+        found = maps.describe_colors(table, np.arange(50), None)
         assert [one.name for one in found] == table.schema.names[:n_colors]

@@ -94,7 +94,7 @@ def test_a_study_describes_the_columns_that_rank_first(monkeypatch):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(100, 30))).add_prefix("x")
     y = np.where(X["x7"] + X["x20"] > 0, "up", "down")
-    monkeypatch.setattr("tamiz._study.associations._MAX_COLUMNS", 10)
+    monkeypatch.setattr("tamiz._study.ranking._MAX_COLUMNS", 10)
     record = study(X, y, assess=False, maps=[], relevances=[FisherScore()]).record
     order, _ = record.ranking.best_first()
     assert {one.name for one in record.distributions.columns} == {record.ranking.columns[j] for j in order[:10]}

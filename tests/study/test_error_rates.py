@@ -18,7 +18,7 @@ from tamiz.assessment.semi_synthetic import count_searches
 from tamiz.criteria import CFS
 from tamiz.exceptions import DataError
 from tamiz.report import Result
-from tamiz.report.error_rates import collect_error_rates
+from tamiz.report.score_text import collect_error_rates
 from tamiz.search import BestFirst, Evaluations
 from tamiz.table.factory import open_table
 

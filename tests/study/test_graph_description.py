@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from tamiz._study.graph import describe_graph
+from tamiz._study.maps import describe_graph
 from tamiz.graphs import (
     Binary,
     ConnectedRadius,

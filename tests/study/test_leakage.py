@@ -13,10 +13,9 @@ from sklearn.naive_bayes import GaussianNB
 from tests.report.reading import summary
 
 from tamiz import SubsetSelector, open_table, study
-from tamiz._study.leakage import exclude_leaks, leakage_warnings
 from tamiz._study.models import prepare_evaluation
-from tamiz._study.redundancy import describe_redundancy
-from tamiz._study.table import describe_table
+from tamiz._study.ranking import describe_redundancy
+from tamiz._study.table import describe_table, exclude_leaks, leakage_warnings
 from tamiz.assessment import find_leaks, recommend_columns
 from tamiz.assessment.findings import Coverage
 from tamiz.assessment.leaks import ClassScorer, NumericScorer, stratified_folds

@@ -11,15 +11,15 @@ from scipy.spatial.distance import squareform
 from sklearn.datasets import load_breast_cancer
 
 from tamiz import RankSelector, open_table
-from tamiz._study import redundancy
-from tamiz._study.redundancy import (
+from tamiz._study import ranking
+from tamiz._study.ranking import (
     describe_redundancy,
     redundant_pair_notes,
 )
 from tamiz.criteria import SymmetricUncertainty
 from tamiz.criteria.kind_associations import associate_columns, complete_linkage_groups, leaf_order
 from tamiz.exceptions import TamizWarning
-from tamiz.report.records.columns import RankingRecord
+from tamiz.report.records import RankingRecord
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import to_json
 
@@ -205,7 +205,7 @@ def test_constant_columns_are_not_compared():
 
 
 def test_of_very_many_columns_the_most_relevant_are_compared_with_a_note(monkeypatch):
-    monkeypatch.setattr(redundancy, "_MAX_COLUMNS", 4)
+    monkeypatch.setattr(ranking, "_MAX_COMPARED_COLUMNS", 4)
     frame = mixed()
     told = {"symmetric_uncertainty": (0.1, 0.2, 0.3, 0.0, 0.1, 0.5, 0.5, None)}
     with pytest.warns(
@@ -219,8 +219,8 @@ def test_of_very_many_columns_the_most_relevant_are_compared_with_a_note(monkeyp
 
 
 def test_of_many_rows_a_sample_is_compared_that_is_always_the_same(monkeypatch):
-    monkeypatch.setattr(redundancy, "_MAX_WORK", 28 * 200)
-    monkeypatch.setattr(redundancy, "_MIN_ROWS", 100)
+    monkeypatch.setattr(ranking, "_MAX_WORK", 28 * 200)
+    monkeypatch.setattr(ranking, "_MIN_COMPARED_ROWS", 100)
     first, second = described(mixed()), described(mixed())
     assert first == second
     assert first["n_rows"] == 200
@@ -231,7 +231,7 @@ def test_columns_that_need_too_much_memory_are_left_out_with_a_note(monkeypatch)
     def refuse(*_):
         raise MemoryError("too many pairs")
 
-    monkeypatch.setattr(redundancy, "associate_columns", refuse)
+    monkeypatch.setattr(ranking, "associate_columns", refuse)
     with pytest.warns(TamizWarning, match="The redundancy of the columns is left out: too many pairs"):
         assert described(mixed()) is None
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from tests.report import sample_model_effect
 
-from tamiz._study.selection_verdicts import loss_warnings, stability_warnings
+from tamiz._study.models import loss_warnings, stability_warnings
 from tamiz.assessment.score_report import Recommendation
 from tamiz.assessment.set_stability import Stability
-from tamiz.report.records.columns import ColumnDecision
+from tamiz.report.records import ColumnDecision
 from tamiz.runtime.codec import from_json
 
 NAMES = [f"x{j}" for j in range(6)]

@@ -11,8 +11,7 @@ import tamiz
 from tamiz import SubsetSelector, open_table
 from tamiz._study import models
 from tamiz._study.budget import DEFAULT_BUDGET
-from tamiz._study.models import evaluation_size, prepare_evaluation
-from tamiz._study.selection_verdicts import perfect_score_warnings
+from tamiz._study.models import evaluation_size, perfect_score_warnings, prepare_evaluation
 from tamiz.assessment import recommend_columns
 from tamiz.criteria import CFS, MRMR
 from tamiz.exceptions import DataError

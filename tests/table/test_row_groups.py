@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import RankSelector, SubsetSelector, open_table
-from tamiz._study.fold_design import choose_fold_design
+from tamiz._study.table import choose_fold_design
 from tamiz.criteria import CFS, InformationGain
 from tamiz.search import BestFirst, Forward
 from tamiz.table.row_groups import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tamiz.exceptions import DataError
-from tamiz.report.records.study import StepTiming
+from tamiz.report.records import StepTiming
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
 from tamiz.runtime.user_warnings import warn

@@ -17,7 +17,7 @@ from tamiz._study.models import (
     column_options,
     evaluation_size,
 )
-from tamiz._study.redundancy import max_compared_columns, n_compared_rows
+from tamiz._study.ranking import max_compared_columns, n_compared_rows
 from tamiz.assessment.mean_ranks import N_BOOTSTRAP
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cross_validated import CrossValidated

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from tamiz.report.records.study import ReproductionRecord
+from tamiz.report.records import ReproductionRecord
 from tamiz.search.stopping import AllOf, AnyOf
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table

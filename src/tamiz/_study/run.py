@@ -8,20 +8,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tamiz._study.associations import describe_shown_distributions, describe_statistics
 from tamiz._study.budget import StepRunner
 from tamiz._study.estimates import bootstrap_refusal
-from tamiz._study.fold_design import FoldDesign
-from tamiz._study.leakage import leakage_warnings
-from tamiz._study.map_colors import describe_clusters, describe_colors
-from tamiz._study.map_records import describe_map
-from tamiz._study.maps import DISSIMILARITIES, MapRequest, check_maps
-from tamiz._study.missing_values import missing_value_notes
-from tamiz._study.models import ModelEvaluation, prepare_evaluation
-from tamiz._study.quality import describe_quality
-from tamiz._study.ranking import describe_chance_level, describe_ranking
-from tamiz._study.redundancy import describe_redundancy, redundant_pair_notes
-from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warnings, stability_warnings
+from tamiz._study.maps import (
+    DISSIMILARITIES,
+    MapRequest,
+    check_maps,
+    color_clusters,
+    describe_colors,
+    describe_map,
+    describe_quality,
+)
+from tamiz._study.models import (
+    ModelEvaluation,
+    loss_warnings,
+    perfect_score_warnings,
+    prepare_evaluation,
+    stability_warnings,
+)
+from tamiz._study.ranking import (
+    describe_chance_level,
+    describe_ranking,
+    describe_redundancy,
+    describe_shown_distributions,
+    describe_statistics,
+    redundant_pair_notes,
+)
+from tamiz._study.table import FoldDesign, leakage_warnings, missing_value_notes
 from tamiz.arrays import Indices
 from tamiz.assessment.mean_ranks import RankingCriterion, choose_ranking_criteria, combine_ranks
 from tamiz.criteria.base import Relevance
@@ -33,9 +46,7 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, RowGraph, needs_graph
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.table_embedding import TableEmbedding, fit_map
-from tamiz.report.records.columns import ColumnDecision
-from tamiz.report.records.maps import MapRecord, QualityRecord
-from tamiz.report.records.study import StudyRecord
+from tamiz.report.records import ColumnDecision, MapRecord, QualityRecord, StudyRecord
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, note_user, plain_notes, warn, warn_user
@@ -479,6 +490,6 @@ class StudyRun:
         colors = describe_colors(self.table, self.rows, self.record.ranking)
         seen = self.row_graph.with_map_columns(self.table)
         clusters = self.steps.run_optional(
-            "clusters", lambda: describe_clusters(seen, self.rows, self.seed), "the clustering of the rows"
+            "clusters", lambda: color_clusters(seen, self.rows, self.seed), "the clustering of the rows"
         )
         self.add(colors=(*colors, *(() if clusters is None else (clusters,))))

@@ -17,15 +17,11 @@ from sklearn.base import clone
 from tamiz import __version__
 from tamiz._study.budget import Budget, StepEstimate, StepRunner
 from tamiz._study.estimates import StudyExtent, estimate_steps
-from tamiz._study.fold_design import FoldDesign, choose_fold_design
-from tamiz._study.graph import describe_graph
-from tamiz._study.leakage import exclude_leaks
-from tamiz._study.maps import MapRequest, choose_map_columns, resolve_maps
-from tamiz._study.missing_values import missing_level_notes
+from tamiz._study.maps import MapRequest, choose_map_columns, describe_graph, resolve_maps
 from tamiz._study.models import column_options
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyOptions, StudyRun
-from tamiz._study.table import describe_table
+from tamiz._study.table import FoldDesign, choose_fold_design, describe_table, exclude_leaks, missing_level_notes
 from tamiz.arrays import Indices
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
@@ -39,8 +35,7 @@ from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
-from tamiz.report.records.columns import LeakageExclusion, TableRecord
-from tamiz.report.records.study import StudyRecord
+from tamiz.report.records import LeakageExclusion, StudyRecord, TableRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import Named

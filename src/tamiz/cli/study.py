@@ -65,7 +65,7 @@ class _Outputs:
 
     def write(self, messenger: Messenger, result: Result, output: Path) -> None:
         """Write the report and the JSON, print the verdict or all notes, and exit with status 130 after an interruption."""
-        from tamiz.report.summary import verdict_lines
+        from tamiz.report.verdict import verdict_lines
 
         context = click.get_current_context()
         reproduction = replace(result.record.reproduction, command=repeat_command(context))

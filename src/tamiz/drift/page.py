@@ -15,8 +15,8 @@ from tamiz.drift.sentences import (
     outside_text,
     scorer_label,
 )
+from tamiz.report.drawing import Scale, distribution_picture, point_picture
 from tamiz.report.html import make_environment, read_styles
-from tamiz.report.marks import Scale, distribution_picture, point_picture
 from tamiz.report.text import count_with_noun, format_p_value, format_percent, join_column_names
 
 if TYPE_CHECKING:

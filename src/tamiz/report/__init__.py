@@ -17,10 +17,10 @@ registry = Registry(
     subset            subset:collect_subset                      section  Subset
     noise_experiment  noise_experiment:collect_noise_experiment  section  Noise experiment
     assessment        assessment:collect_assessment              section  Reliability
-    graph             graph:collect_graph                        section  Graph
+    graph             maps:collect_graph                         section  Graph
     maps              maps:collect_maps                          section  Maps
     quality           quality:collect_quality                    section  Quality of the maps
-    reproduction      reproduction:collect_reproduction          section  Reproduce
+    reproduction      table:collect_reproduction                 section  Reproduce
     """,
 )
 

@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING, Any
 from tamiz.display import figures
 from tamiz.display.coloring import escape_text
 from tamiz.report.drawing import Chart
-from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.score_text import (
     ScoreFormat,
     assessment_verdict,
+    collect_error_rates,
     mark_scores,
     null_count_text,
     unshown_notes,
 )
-from tamiz.report.text import capitalize, count_with_noun, format_number, label_in_sentence
+from tamiz.report.text import (
+    capitalize,
+    count_with_noun,
+    format_number,
+    label_in_sentence,
+)
 
 if TYPE_CHECKING:
     from tamiz.assessment.score_report import SelectionReport
-    from tamiz.report.records.study import StudyRecord
+    from tamiz.report.records import StudyRecord
 
-# The scores in their order, and their meaning.
+
 _SCORE_MEANINGS = {
     "Apparent score": "The columns are selected once, on all rows; then a model with these columns is cross-validated.",
     "Nested CV score": "The search is repeated inside each fold, and the columns it selects are scored on the test rows.",

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report import marks
+from tamiz.report import drawing
 from tamiz.report.recommendation import column_reasons, decision_sentence, initial_selection
 from tamiz.report.table import values_text
 from tamiz.report.text import (
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tamiz.assessment.findings import ColumnTestsRecord, UncutColumns
-    from tamiz.report.records.columns import (
+    from tamiz.report.records import (
         CriterionInfo,
         RankingRecord,
+        StudyRecord,
     )
-    from tamiz.report.records.study import StudyRecord
     from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 
 # The states of a column by which a reader filters.
@@ -66,7 +66,7 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
         "states": [(code, f"{label} ({states.count(code):,})") for code, label in _STATES if code in states],
         "groups": [
             (shorten(one.name, 24), color)
-            for one, color in zip(groups, marks.group_colors(groups), strict=True)
+            for one, color in zip(groups, drawing.group_colors(groups), strict=True)
             if len(groups) > 1
         ],
         "has_ranks": any(row["rank"] for row in rows),
@@ -94,14 +94,14 @@ class ColumnEvidence:
         self.n_rows = result.table.n_rows_used
         found = () if result.distributions is None else result.distributions.columns
         self.logarithmic = {one.name for one in found if one.is_logarithmic}
-        self.pictures = marks.distribution_pictures(result.distributions)
+        self.pictures = drawing.distribution_pictures(result.distributions)
         self.place = {} if self.ranking is None else {name: j for j, name in enumerate(self.ranking.columns)}
-        self.scale = marks.Scale(1.0, 2.0)
+        self.scale = drawing.Scale(1.0, 2.0)
         if self.ranking is not None:
             order, n_ranked = self.ranking.best_first()
             if self.has_target:
                 self.names = [self.ranking.columns[j] for j in order]
-            self.scale = marks.Scale(1.0, max(float(n_ranked), 2.0))
+            self.scale = drawing.Scale(1.0, max(float(n_ranked), 2.0))
         self.tests = None if self.ranking is None else self.ranking.tests
         self.associations = {} if self.ranking is None else self.ranking.associations
         self.recommendation = result.recommendation

@@ -6,15 +6,17 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tamiz.display import figures
 from tamiz.display.arrows import biplot_arrows
 from tamiz.display.coloring import frequent_classes
 from tamiz.display.eigenvalues import EigenvalueDisplay
 from tamiz.display.embedding import EmbeddingDisplay
-from tamiz.report import marks
+from tamiz.report import drawing
 from tamiz.report.drawing import Chart
-from tamiz.report.map_trust import chance_rows_text, most_trusted_map, trust_text
+from tamiz.report.quality import chance_rows_text, most_trusted_map, trust_text
 from tamiz.report.text import (
     count_with_noun,
+    edges_text,
     format_count,
     format_number,
     format_percent,
@@ -23,17 +25,124 @@ from tamiz.report.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from matplotlib.axes import Axes
+
+    from tamiz.graphs.description import NeighborCounts, Range
     from tamiz.reduction.description import ClusterRule, Loadings, MapSpectrum, RuleCondition
-    from tamiz.report.records.maps import (
+    from tamiz.report.records import (
         AxisCorrelationsRecord,
         ColorColumn,
+        GraphRecord,
         MapClustersRecord,
         MapRecord,
         QualityRecord,
+        StudyRecord,
     )
-    from tamiz.report.records.study import StudyRecord
+
+
+# Below this recall of the true neighbours there is a warning.
+_MIN_RECALL = 0.95
+
+
+def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
+    """Return the facts, warnings, components, and the histogram of neighbours; None without a graph."""
+    graph = result.graph
+    if graph is None:
+        return None
+    sizes = graph.components.sizes
+    several = len(sizes) > 1
+    return {
+        "lead": f"{edges_text(graph)}{'; it is complete, so it has no information on neighbours' if _is_complete(graph) else ''}.",
+        "facts": list(_facts(graph, result.table.n_rows_used)),
+        "cautions": list(_graph_warnings(graph, len(result.table.classes))),
+        "components": [(f"{i + 1:,}", f"{size:,}", format_percent(size / graph.n_rows)) for i, size in enumerate(sizes)]
+        if several
+        else [],
+        "more": graph.components.n - len(sizes),
+        **_histogram(graph.neighbors),
+    }
+
+
+def _is_complete(graph: GraphRecord) -> bool:
+    n = graph.n_rows
+    return bool(graph.unweighted and n > 2 and graph.n_edges == n * (n - 1) // 2)
+
+
+def _facts(graph: GraphRecord, n_rows: int) -> Iterator[tuple[str, str]]:
+    parameters = f" ({shorten(graph.parameters, 200)})" if graph.parameters else ""
+    yield "Built by", graph.description or f"{graph.label}{parameters}"
+    if graph.n_rows < n_rows:
+        yield "Rows joined", f"{format_count(graph.n_rows)} of {format_count(n_rows)}, drawn at random"
+    yield "Neighbours of a row", _range_text(graph.neighbors)
+    if graph.radius is not None:
+        yield "Radius", format_number(graph.radius)
+    if graph.unweighted:
+        yield "Weight of an edge", "1"
+    elif graph.t is not None:
+        yield "Weight of an edge", f"exp(−d² / t) at the distance d, t = {format_number(graph.t)}"
+    if not graph.unweighted:
+        yield "Weights of a row, summed", _range_text(graph.degrees)
+    if graph.search is not None:
+        found = graph.search
+        if graph.recall is not None and graph.recall != 1:
+            found = f"{found}: {_recall_text(graph.recall)} of the true ones"
+        yield "Search for neighbours", found
+
+
+def _range_text(summary: Range) -> str:
+    least, median, most = map(format_number, (summary.min, summary.median, summary.max))
+    return least if least == most else f"{least} to {most}, median {median}"
+
+
+def _recall_text(recall: float) -> str:
+    """Return the recall as a percentage, rounded down so that it is never shown as 100 % when it is less."""
+    return f"{math.floor(1000 * recall) / 10:.1f}%"
+
+
+def _graph_warnings(graph: GraphRecord, n_classes: int) -> Iterator[str]:
+    n = graph.components.n
+    if _is_complete(graph):
+        yield (
+            "Every row is joined to every other, so neither the graph nor the maps and scores computed on it show which rows are "
+            "near each other."
+        )
+    if n > (n_classes if graph.by_class else 1):
+        if graph.n_joining_edges is None:
+            yield f"The {n:,} components of the graph cannot be joined, so no map uses the graph."
+        else:
+            edges = "edge" if graph.n_joining_edges == 1 else f"{format_count(graph.n_joining_edges)} edges"
+            yield (
+                f"The graph has {n:,} components. For maps that need a connected graph they are joined by the shortest "
+                f"possible {edges}. On such a map a component may shrink to almost a point, and distances between components "
+                "have no meaning."
+            )
+        yield "With more neighbours there are fewer components; with --graph connected-radius there is always one."
+    if graph.recall is not None and graph.recall < _MIN_RECALL:
+        yield (
+            f"Only {_recall_text(graph.recall)} of the true neighbours were found, so scores and maps may differ from those of the "
+            "exact graph; KNearest(search=BruteForce()) finds all of them."
+        )
+
+
+def _histogram(neighbours: NeighborCounts) -> dict[str, Any]:
+    """Return the histogram of the numbers of neighbours and its title; none if all rows have the same number."""
+    if neighbours.min == neighbours.max:
+        return {"chart": None, "title": ""}
+    median, most = format_number(neighbours.median), format_number(neighbours.max)
+    title = f"The median number of neighbours is {median}, the maximum {most}"
+    bins = neighbours.histogram
+
+    def draw(axes: Axes) -> None:
+        starts = [bins.start - 0.5 + bins.width * k for k in range(len(bins.rows))]
+        axes.bar(starts, bins.rows, 0.92 * bins.width, align="edge", color=figures.STRONG)
+        for axis in (axes.xaxis, axes.yaxis):
+            figures.use_integer_ticks(axis)
+        axes.set(xlabel="Neighbours of a row", ylabel="Rows")
+
+    return {"chart": Chart("neighbours", draw, "Bars: how many rows have how many neighbours."), "title": title}
+
 
 _COMPONENTS_SHOWN = 30
 _NUMBERS = ("numeric", "date")
@@ -117,7 +226,7 @@ def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> 
         shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
         share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
-    one_scale = fitted_map.comparable_axes and points is not None and marks.can_share_scale(points)
+    one_scale = fitted_map.comparable_axes and points is not None and drawing.can_share_scale(points)
     near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.
@@ -132,12 +241,12 @@ def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> 
         else {
             "axes": [f"{shorten(axis, 40)}{share}" for axis, share in zip(axes, shares, strict=False)],
             "one_scale": one_scale,
-            "extent": (extent := marks.map_extent(points)),
+            "extent": (extent := drawing.map_extent(points)),
             "beyond": _beyond_text(points, extent),
             "arrows": over,
             "clusters": cluster_centers(fitted_map),
         },
-        "picture": None if points is None else marks.map_picture(points, color, one_scale=one_scale),
+        "picture": None if points is None else drawing.map_picture(points, color, one_scale=one_scale),
         "spectrum": _spectrum(spectrum, f"{_key(index)}-spectrum"),
         "axes": None if any_axes else collect_axes(fitted_map),
         "clusters": None if any_axes else collect_clusters(fitted_map.clusters, result.map_columns),
@@ -306,7 +415,7 @@ def _coloring(column: ColorColumn, index: int) -> dict[str, Any]:
     if column.kind != "categorical":
         return labels
     counts = Counter(int(code) for code in column.values if code is not None)
-    common = frequent_classes(counts, marks.N_COLORS)
+    common = frequent_classes(counts, drawing.N_COLORS)
     groups = [shorten(column.levels[code], 40) for code in common]
     if len(common) < len(counts):
         groups.append(f"other ({len(counts) - len(common):,} levels)")

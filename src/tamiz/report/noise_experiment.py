@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tamiz.assessment.score_report import Added, NoiseExperiment
-    from tamiz.report.records.study import StudyRecord
+    from tamiz.report.records import StudyRecord
 
 
 def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:

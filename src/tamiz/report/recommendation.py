@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from tamiz.assessment.score_report import Recommendation
     from tamiz.report.drawing import Chart
-    from tamiz.report.records.columns import ColumnDecision, TableRecord
-    from tamiz.report.records.study import StudyRecord
+    from tamiz.report.records import ColumnDecision, StudyRecord, TableRecord
 
 # An adjusted p-value above this is no evidence that a column adds to the others.
 _NOTHING_ADDED = 0.1

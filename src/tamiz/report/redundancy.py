@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from tamiz.report.records.columns import RedundancyRecord
-    from tamiz.report.records.study import StudyRecord
+    from tamiz.report.records import RedundancyRecord, StudyRecord
 
 
 # With more rows, the names beside them would overlap.

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamiz.exceptions import DataError
-from tamiz.report.error_rates import collect_error_rates
 from tamiz.report.recommendation import column_reasons, initial_selection, recommendation_cost, recommendation_text
-from tamiz.report.records.study import FORMAT, StudyRecord
-from tamiz.report.score_text import assessment_verdict
+from tamiz.report.records import FORMAT, StudyRecord
+from tamiz.report.score_text import assessment_verdict, collect_error_rates
 from tamiz.report.table import table_text
 from tamiz.report.text import count_with_noun, edges_text, format_number, join_column_names, join_names, shorten
 from tamiz.runtime.codec import FormatError, from_json, to_json
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tamiz.assessment.fold_scores import FoldScores
-    from tamiz.report.records.columns import RankingRecord
-    from tamiz.report.records.study import StepTiming
+    from tamiz.report.records import RankingRecord, StepTiming
     from tamiz.runtime.verdicts import Verdict
     from tamiz.selection.subset_record import SubsetRecord
 
@@ -238,7 +236,7 @@ class Result(WrittenResult):
 
     def __repr__(self) -> str:
         # Imported late: it loads matplotlib and NumPy.
-        from tamiz.report.summary import verdict_lines
+        from tamiz.report.verdict import verdict_lines
 
         return "\n".join(verdict_lines(self.record))
 

@@ -16,7 +16,7 @@ from tamiz.runtime.user_warnings import quote_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tamiz.report.records.maps import GraphRecord
+    from tamiz.report.records import GraphRecord
 
 
 def kinds_option(kinds: Mapping[str, str]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tamiz.report import marks
+from tamiz.report import drawing
 from tamiz.report.columns import ColumnEvidence
-from tamiz.report.map_trust import most_trusted_map, trust_text
+from tamiz.report.quality import most_trusted_map, trust_text
 from tamiz.report.recommendation import initial_selection, keep_all_reason
 from tamiz.report.score_text import ScoreFormat, mark_scores, null_count_text
 from tamiz.report.table import class_shares
@@ -17,16 +17,73 @@ from tamiz.report.text import (
     format_count,
     format_number,
     format_percent,
+    join_column_names,
     join_names,
     shorten,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tamiz.report.records.maps import ColorColumn
-    from tamiz.report.records.study import StudyRecord
+    from tamiz.report.records import ColorColumn, StudyRecord
     from tamiz.runtime.codec import Interval
+    from tamiz.runtime.verdicts import Verdict
+
+
+_COLUMNS_SHOWN, _WARNINGS_SHOWN, _NAME_WIDTH, _BAR_WIDTH = 7, 4, 22, 15
+
+
+def verdict_lines(record: StudyRecord, seconds: float | None = None) -> list[str]:
+    """Return the table, the columns to keep with their score, the warnings, and the columns that rank first."""
+    found, target = collect_verdict(record), record.table.target
+    title = f"{shorten(record.title, 40)}   {found['size'].replace(' · ', ', ')}"
+    if target is not None:
+        share = "" if found["balance"] is None else " ({} {})".format(*found["balance"]["classes"][-1][:2])
+        share += "" if found["range"] is None else f" ({found['range']['text']})"
+        title += f" -> {shorten(target, 30)}{share}"
+    if seconds is not None:
+        title += f"   {seconds:.0f} s"
+    kept = f": {join_column_names(found['kept'], limit=6, width=30)}" if found["kept"] else ""
+    lines = [title, "", f"  {found['headline']}{kept}"]
+    if found["scores"] is not None:
+        scores = ", ".join(f"{row['label']} {row['text']}" for row in found["scores"]["rows"])
+        lines.append(f"  {found['scores']['title']}: {scores}")
+    lines += [f"  {found['why']}"] if found["why"] else []
+    lines += [f"  ! {record.interruption}"] if record.interruption else []
+    lines += [f"  ! {aside}" for aside in found["asides"] if "leak" in aside]
+    lines += [f"  ! {_short_warning(one)}" for one in _first_warnings(record)]
+    lines += ["", *_column_lines(found["rows"][:_COLUMNS_SHOWN])]
+    return lines
+
+
+def _first_warnings(record: StudyRecord) -> list[Verdict]:
+    """Return the first warning of each code but that of possible leaks, the most severe first; no notes."""
+    leaks = "TZ101" if record.leakage_exclusion is not None else ""
+    first: dict[str, Verdict] = {}
+    for one in record.warnings:
+        if one.severity != "note" and one.code != leaks:
+            first.setdefault(one.code, one)
+    return list(first.values())[:_WARNINGS_SHOWN]
+
+
+def _short_warning(warning: Verdict) -> str:
+    columns = f": {join_names(warning.columns, limit=3, width=20)}" if warning.columns else ""
+    return f"{warning.label.lower()}{columns} ({warning.code})"
+
+
+def _column_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each column: its name, whether it is kept, and a bar that is longer for a better mean rank."""
+    worst = max((row["rank"]["value"] for row in rows if row["rank"]), default=1.0)
+    width = min(_NAME_WIDTH, max((len(row["name"]) for row in rows), default=0))
+    for row in rows:
+        name = f"{shorten(row['name'], width):<{width}}"
+        bar = ""
+        if row["rank"]:
+            share = (worst + 1 - row["rank"]["value"]) / worst
+            bar = f"{'█' * max(1, round(_BAR_WIDTH * share)):<{_BAR_WIDTH}}  {row['rank']['text']}"
+        why = "" if row["kept"] else row["why"]
+        yield f"  {name}  {'keep' if row['kept'] else '    '}  {bar}  {why}".rstrip()
+
 
 _KEPT_SHOWN, _ROWS_SHOWN, _CLASSES_SHOWN = 12, 10, 5
 # What became of the columns that are not kept for sure, in words on their number.
@@ -73,12 +130,13 @@ def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
     """Return the classes of the target, the largest first, with their shares as a bar and as text."""
     # A class has the colour of its level, as on the maps.
     shown = [
-        (name, share, marks.color_class(level)) for name, _, share, level in class_shares(result.table, _CLASSES_SHOWN)
+        (name, share, drawing.color_class(level))
+        for name, _, share, level in class_shares(result.table, _CLASSES_SHOWN)
     ]
     if not shown:
         return None
     return {
-        "bar": marks.share_bar([(share, color) for _, share, color in shown]),
+        "bar": drawing.share_bar([(share, color) for _, share, color in shown]),
         "classes": [(shorten(name, 24), format_percent(share), color) for name, share, color in shown],
     }
 
@@ -90,7 +148,7 @@ def _target_range(result: StudyRecord) -> dict[str, Any] | None:
         return None
     spread = summary.sd or 0.0
     return {
-        "mark": marks.Scale(summary.min, summary.max).mark(
+        "mark": drawing.Scale(summary.min, summary.max).mark(
             summary.mean, (summary.mean - spread, summary.mean + spread)
         ),
         "text": f"{format_number(summary.min)} to {format_number(summary.max)}, mean {format_number(summary.mean)}",
@@ -183,12 +241,12 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
     shown = result.maps[k]
     assert shown.points is not None
     color: ColorColumn | None = next(iter(result.colors), None)
-    points = shown.points if len(shown.axes) > 1 else marks.stack_points([x for (x,) in shown.points], color)
+    points = shown.points if len(shown.axes) > 1 else drawing.stack_points([x for (x,) in shown.points], color)
     return {
         "label": shown.label,
         "n": format_count(len(points)),
-        "picture": marks.map_picture(
-            points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and marks.can_share_scale(points)
+        "picture": drawing.map_picture(
+            points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and drawing.can_share_scale(points)
         ),
         "legend": _legend(color),
         "trust": f"{_map_columns_text(result)}{trust_text(result.quality, k)}",
@@ -210,5 +268,5 @@ def _legend(color: ColorColumn | None) -> dict[str, Any] | None:
         ends = [format_number(end, digits=3) for end in (min(known), max(known))] if known else []
         return {"title": shorten(color.name, 40), "levels": [], "ends": [] if color.kind == "date" else ends}
     present: Sequence[int] = sorted({int(code) for code in color.values if code is not None})
-    shown = [(shorten(color.levels[code], 24), marks.color_class(code)) for code in present[: marks.N_COLORS]]
+    shown = [(shorten(color.levels[code], 24), drawing.color_class(code)) for code in present[: drawing.N_COLORS]]
     return {"title": shorten(color.name, 40), "levels": shown, "ends": []}
