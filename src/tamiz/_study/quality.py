@@ -13,7 +13,7 @@ from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.metrics.evaluation import MapQuality, quality
-from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
+from tamiz.metrics.stress import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.report.records.maps import MapQualityRecord, QualityRecord
 from tamiz.runtime import parallel

@@ -179,24 +179,6 @@ def offer_duplicates(factor, members, starts, limits, dist, rows, size):
         limits[i // RUN_LENGTH, i % RUN_LENGTH] = dist[i * size] * dist[i * size] * factor
 
 
-@jit(void(ro(float32, 2), ro(int32), ro(float64, 2), float64, int64, rw(float32, 2)))
-def tighten_limits(tile, points, values, factor, size, limits):
-    """Lower the limits of some points to the distance of the last of their `size` nearest among them by the bounds of a tile."""
-    dist, near = np.empty(size), np.empty(size, np.int32)
-    for r in range(points.shape[0]):
-        dist[:] = np.inf
-        near[:] = -1
-        for c in range(points.shape[0]):
-            if tile[r, c] < dist[0]:
-                sift_down(dist, near, 0, size, 0, tile[r, c], c)
-        i, farthest = points[r], 0.0
-        for p in range(size):
-            farthest = max(farthest, euclidean_distance(values, i, values, points[near[p]]) if near[p] >= 0 else np.inf)
-        limits[i // RUN_LENGTH, i % RUN_LENGTH] = min(
-            limits[i // RUN_LENGTH, i % RUN_LENGTH], np.float32(farthest * farthest * factor)
-        )
-
-
 @jit(void(ro(float32, 3), int64, int64, ro(float64, 2), float64, *_HEAPS))
 def scan_tile_pairs(tile, i0, j0, values, factor, members, starts, limits, dist, rows, size):
     """Offer the points i0, i0 + 1, ... and j0, j0 + 1, ... to each other, every pair i < j once.

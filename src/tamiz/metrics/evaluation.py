@@ -9,12 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamiz.arrays import Floats, Indices
-from tamiz.metrics.agreement import RankAgreement, agreement_from_scan, area_rank_weights, row_areas
-from tamiz.metrics.embedding_pair import check_neighbors_below_half, read_embedding_pair
-from tamiz.metrics.estimates import QualityMeasure, SampleEstimate, mean_estimate
-from tamiz.metrics.neighborhoods import Neighborhoods, majority_vote_hits, read_labels
-from tamiz.metrics.shepard_diagram import PairSample, rank_correlation_estimate
-from tamiz.metrics.stress import DistanceFit, fit_from_scan, initial_scales
+from tamiz.metrics.embedding_pair import (
+    QualityMeasure,
+    SampleEstimate,
+    check_neighbors_below_half,
+    mean_estimate,
+    read_embedding_pair,
+)
+from tamiz.metrics.neighborhoods import (
+    Neighborhoods,
+    RankAgreement,
+    agreement_from_scan,
+    area_rank_weights,
+    majority_vote_hits,
+    read_labels,
+    row_areas,
+)
+from tamiz.metrics.stress import DistanceFit, PairSample, fit_from_scan, initial_scales, rank_correlation_estimate
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.result_tables import html_table

@@ -12,15 +12,161 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.arrays import Floats
-from tamiz.kernels.nearest_neighbors import count_neighbors, fill_neighbor_lists, row_distances, sort_heaps
+from tamiz.arrays import Floats, Indices
+from tamiz.kernels.nearest_neighbors import (
+    copy_group_lists,
+    count_neighbors,
+    expand_lists,
+    expanded_sizes,
+    fill_neighbor_lists,
+    hash_rows,
+    mark_duplicates,
+    row_distances,
+    sort_heaps,
+)
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
+
+Floats32 = NDArray[np.float32]
+
+
+# Rounds of subspace iteration; the directions need not be exact.
+_N_ITERATIONS = 3
+
+
+def evenly_spaced_rows(n: int, size: int) -> Indices:
+    """Return at most `size` of n row numbers, evenly spaced, at the midpoints of equal intervals."""
+    size = min(n, size)
+    return ((np.arange(size) + 0.5) * (n / max(size, 1))).astype(np.intp)
+
+
+def leading_directions(rows: Floats32, n_directions: int) -> Floats32:
+    """Return approximate leading right singular vectors of the rows, one per column, the largest first.
+
+    Subspace iteration from fixed random directions.
+
+    References
+    ----------
+    Halko, Martinsson and Tropp (2011), Finding structure with randomness, SIAM Review 53(2).
+    """
+    guess = np.random.default_rng(0).standard_normal((rows.shape[1], n_directions), dtype=np.float32)
+    for _ in range(_N_ITERATIONS):
+        guess = np.linalg.qr(rows.T @ (rows @ guess))[0]
+    along = rows @ guess
+    _, rotation = np.linalg.eigh(along.T @ along)
+    return np.asarray(guess @ rotation[:, ::-1])
+
+
+# Values per block of work.
+_DISTINCT_CHUNK = 2**18
+# Exponents of the largest value between which squares of differences neither overflow nor, where it matters, underflow.
+_MIN_EXPONENT, _MAX_EXPONENT = -300, 450
+# Share of duplicate rows from which on the distinct rows are copied; fewer duplicates are only ties at distance 0.
+_MIN_DUPLICATE_SHARE = 0.1
+
+
+class DistinctRows:
+    """The distinct rows of a matrix, called points, and the rows that are equal to each.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_points, n_columns)
+        The distinct rows; with fewer than 10 % duplicates the whole matrix, in which a row may occur more than once.
+    scale : float
+        Power of two by which the values were multiplied, which changes no digit. Distances are divided by it.
+    n_rows, n_points : int
+    point_of_row : ndarray of shape (n_rows,), int32
+        The point that is equal to each row.
+    members, starts : ndarray of int32 and of int64
+        The rows of point i, ascending, are `members[starts[i] : starts[i + 1]]`.
+    """
+
+    def __init__(self, values: Floats) -> None:
+        self.n_rows = len(values)
+        largest, hashes = _scan_rows(values)
+        exponent = int(np.frexp(largest)[1])
+        self.scale = 1.0
+        if largest > 0.0 and not _MIN_EXPONENT <= exponent <= _MAX_EXPONENT:
+            self.scale = float(np.ldexp(1.0, int(np.clip(-exponent, -1000, 1000))))
+        self.max_abs = largest * self.scale
+        first = self._group_rows(values, hashes)
+        self.n_points = len(first)
+        self.values = values if self.n_points == self.n_rows else values[first]
+        if self.scale != 1.0:
+            self.values = self.values * self.scale
+
+    def _group_rows(self, values: Floats, hashes: NDArray[np.uint64]) -> NDArray[np.integer]:
+        """Fill point_of_row, members and starts; return the first row of every group, or all rows if few are duplicates."""
+        order = np.argsort(hashes, kind="stable")
+        repeated = np.empty(self.n_rows, dtype=bool)
+        mark_duplicates(values, order, hashes, repeated)
+        if repeated.sum() < _MIN_DUPLICATE_SHARE * self.n_rows:
+            self.point_of_row = self.members = np.arange(self.n_rows, dtype=np.int32)
+            self.starts = np.arange(self.n_rows + 1)
+            return self.point_of_row
+        group_starts = np.flatnonzero(~repeated)
+        # Points are numbered in the order of their first rows.
+        rank = np.empty(len(group_starts), dtype=np.int32)
+        rank[np.argsort(order[group_starts])] = np.arange(len(group_starts), dtype=np.int32)
+        self.point_of_row = np.empty(self.n_rows, dtype=np.int32)
+        self.point_of_row[order] = rank[np.cumsum(~repeated) - 1]
+        self.members = np.argsort(self.point_of_row, kind="stable").astype(np.int32)
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(self.point_of_row))])
+        return np.sort(order[group_starts])
+
+    def scale_queries(self, queries: Points) -> Floats:
+        values = queries.euclidean_values()
+        assert values is not None
+        # A row extremely far away is at an infinite distance; callers check the result.
+        with np.errstate(over="ignore"):
+            return values if self.scale == 1.0 else values * self.scale
+
+    def expand_lists(self, dist: Floats, rows: NDArray[np.int32], size: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Return lists of size - 1 other rows for every row, from lists of the `size` nearest rows of every point."""
+        out_dist, out_rows = np.empty(self.n_rows * (size - 1)), np.empty(self.n_rows * (size - 1), dtype=np.int32)
+
+        def copy(span: tuple[int, int]) -> None:
+            copy_group_lists(self.point_of_row, dist, rows, size, *span, out_dist, out_rows)
+
+        parallel.run_blocks(copy, parallel.block_ranges(self.n_rows, 1 + _DISTINCT_CHUNK // size))
+        return out_dist, out_rows
+
+    def expand_pairs(
+        self, indptr: NDArray[np.int64], dist: Floats, points: NDArray[np.int32], *, among_points: bool
+    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
+        """Return lists of rows from lists of points; with `among_points`, from one list per point to one list per row."""
+        if self.n_points == self.n_rows:
+            return indptr, dist, points
+        sizes = np.empty(len(indptr) - 1, dtype=np.int64)
+        expanded_sizes(indptr, points, self.starts, among_points, sizes)
+        group = self.point_of_row if among_points else np.arange(len(sizes), dtype=np.int32)
+        out_indptr = np.concatenate([[0], np.cumsum(sizes[group])])
+        out_dist, out_rows = np.empty(out_indptr[-1]), np.empty(out_indptr[-1], dtype=np.int32)
+        state = (group, indptr, dist, points, self.members, self.starts, among_points)
+
+        def expand(span: tuple[int, int]) -> None:
+            expand_lists(*state, *span, out_indptr, out_dist, out_rows)
+
+        parallel.run_blocks(expand, parallel.block_ranges(len(group), 1024))
+        return out_indptr, out_dist, out_rows
+
+
+def _scan_rows(values: Floats) -> tuple[float, NDArray[np.uint64]]:
+    """Return the largest absolute value, and a hash of every row."""
+    hashes = np.empty(len(values), dtype=np.uint64)
+
+    def scan(span: tuple[int, int]) -> float:
+        part = values[slice(*span)]
+        hash_rows(part.view(np.uint64), hashes[slice(*span)])
+        return max(float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
+
+    spans = parallel.block_ranges(len(values), 1 + _DISTINCT_CHUNK // max(values.shape[1], 1))
+    return max(parallel.map_blocks(scan, spans), default=0.0), hashes
+
 
 # Pairs as (low row or query, high row or point, distance).
 PairArrays = tuple[NDArray[np.int32], NDArray[np.int32], Floats]

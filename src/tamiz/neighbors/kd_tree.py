@@ -13,10 +13,15 @@ from tamiz.arrays import Floats, Indices
 from tamiz.kernels.nearest_neighbors import pair_distances, rerank_candidates
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborSearch
-from tamiz.neighbors.brute_force import ProductIndex
-from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, sort_lists, unsupported_points_message
+from tamiz.neighbors.brute_force import BruteForce, ProductIndex
+from tamiz.neighbors.euclidean_index import (
+    DistinctRows,
+    EuclideanIndex,
+    PairArrays,
+    sort_lists,
+    unsupported_points_message,
+)
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.search_rows import DistinctRows
 from tamiz.runtime import parallel, progress
 
 # Largest number of columns in which a k-d tree can skip most points, for rows near a surface of few dimensions.
@@ -148,3 +153,11 @@ class KDTreeIndex(EuclideanIndex):
 
         spans = parallel.block_ranges(len(values), _QUERY_BATCH)
         return progress.track_progress("Neighbours", parallel.map_blocks(pairs, spans), len(spans))
+
+
+def choose_exact_search(points: Points) -> KDTree | BruteForce:
+    """Return the exact search with the least estimated time."""
+    tree, exact, values = KDTree(), BruteForce(), points.euclidean_values()
+    if values is None or tree.unsupported_reason(points) is not None:
+        return exact
+    return tree if tree.estimate_seconds(*values.shape) < exact.estimate_seconds(*values.shape) else exact

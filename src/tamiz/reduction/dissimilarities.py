@@ -17,10 +17,13 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.kernels.pair_matrix_checks import check_similarity_rows
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.neighbors.pairwise_matrix import (
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.precomputed import (
     TILE_SIZE,
+    IncompleteDistances,
     MatrixFault,
     PairwisePoints,
+    PrecomputedDistances,
     Span,
     as_float_matrix,
     check_new_rows,
@@ -31,8 +34,6 @@ from tamiz.neighbors.pairwise_matrix import (
     worst_fault,
     worst_row_fault,
 )
-from tamiz.neighbors.points import Points
-from tamiz.neighbors.precomputed import IncompleteDistances, PrecomputedDistances
 from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder
 from tamiz.runtime import parallel
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
