@@ -16,8 +16,6 @@ from scipy.sparse.csgraph import connected_components
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.kernels.pair_matrix_checks import NEARLY_SYMMETRIC as _ROUNDED
-from tamiz.kernels.pair_matrix_checks import VALID, check_distance_rows
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
@@ -111,31 +109,17 @@ def worst_fault(faults: Iterable[MatrixFault | None]) -> MatrixFault | None:
     return min(found, key=lambda fault: (fault.kind, -fault.size, fault.row, fault.column), default=None)
 
 
-def worst_pair_fault(
-    matrix: NDArray[Any], quantity: str, fast_check: Callable[[int, int], int], tile_check: TileCheck
-) -> MatrixFault | None:
-    """Return the worst fault of a square matrix, or None.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-    quantity : str
-        What the numbers are; used in messages.
-    fast_check : callable
-        A kernel that returns whether the rows start : stop, right of the diagonal and mirrored, are valid, rounded or invalid.
-    tile_check : callable
-        Returns the worst fault of a tile and its mirror image; called for invalid rows.
-    """
+def worst_pair_fault(matrix: NDArray[Any], quantity: str, tile_check: TileCheck) -> MatrixFault | None:
+    """Return the worst fault of a square matrix, or None; `tile_check` finds the worst fault of a tile and its mirror image."""
     spans = parallel.block_ranges(len(matrix), TILE_SIZE)
 
     def check_band(at: int) -> MatrixFault | None:
-        status = fast_check(*spans[at])
-        if status == VALID:
-            return None
-        if status == _ROUNDED:
+        rows = slice(*spans[at])
+        faults = [tile_check(matrix, spans[at], columns) for columns in spans[at:]]
+        if not any(faults) and not np.array_equal(matrix[rows, rows.start :], matrix[rows.start :, rows].T):
             sentence = f"Pass exactly symmetric {quantity}, which are not copied."
-            return MatrixFault(ROUNDING_FAULT, 0.0, spans[at][0], spans[at][0], sentence)
-        return worst_fault(tile_check(matrix, spans[at], columns) for columns in spans[at:])
+            return MatrixFault(ROUNDING_FAULT, 0.0, rows.start, rows.start, sentence)
+        return worst_fault(faults)
 
     return worst_fault(parallel.map_blocks(check_band, range(len(spans))))
 
@@ -155,25 +139,21 @@ def raise_fault(fault: MatrixFault | None) -> None:
 
 def largest_asymmetry(part: NDArray[Any], mirrored: NDArray[Any], magnitudes: Floats) -> tuple[float, int, int] | None:
     """Return the largest difference of mirror entries beyond rounding, with its row and column; None if there is none."""
+    if np.array_equal(part, mirrored):
+        return None
     differences = np.abs(part - mirrored)
     differences[differences <= SYMMETRY_TOLERANCE[part.dtype] * magnitudes] = 0.0
     i, j = np.unravel_index(int(np.argmax(differences)), differences.shape)
     return (float(differences[i, j]), int(i), int(j)) if differences[i, j] else None
 
 
-def symmetrize(
-    matrix: NDArray[Any],
-    quantity: str,
-    fast_check: Callable[[int, int], int],
-    tile_check: TileCheck,
-    combine: PairCombiner,
-) -> NDArray[Any]:
+def symmetrize(matrix: NDArray[Any], quantity: str, tile_check: TileCheck, combine: PairCombiner) -> NDArray[Any]:
     """Return an exactly symmetric matrix: the matrix itself, or a copy if mirror entries differ by rounding.
 
     The copy contains `combine` of the two mirror entries, such as `numpy.maximum`. Worse faults raise DataError. The other
     parameters are those of `worst_pair_fault`.
     """
-    fault = worst_pair_fault(matrix, quantity, fast_check, tile_check)
+    fault = worst_pair_fault(matrix, quantity, tile_check)
     if fault is None:
         return matrix
     if fault.kind != ROUNDING_FAULT:
@@ -272,15 +252,8 @@ class PrecomputedDistances(PairwisePoints):
     def __init__(self, matrix: Any) -> None:
         distances = as_float_matrix(matrix, _QUANTITY, _REQUEST)
         check_square(distances, _QUANTITY)
-        tolerance = SYMMETRY_TOLERANCE[distances.dtype]
         everything = np.arange(len(distances))
-        distances = symmetrize(
-            distances,
-            _QUANTITY,
-            lambda *rows: check_distance_rows(distances, *rows, LARGEST_NUMBER, tolerance),
-            _tile_fault,
-            lambda some, others: some * 0.5 + others * 0.5,
-        )
+        distances = symmetrize(distances, _QUANTITY, _tile_fault, lambda some, others: some * 0.5 + others * 0.5)
         self._store(distances, everything, everything)
 
     def _store(self, distances: NDArray[Any], rows: Indices, columns: Indices) -> None:
