@@ -61,41 +61,6 @@ def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
                 to += 1
 
 
-@jit(void(ro(int64), ro(int32), ro(int64), boolean, rw(int64)))
-def expanded_sizes(indptr, points, starts, include_duplicates, out):
-    """Fill out[i] with the number of rows that the points of list i represent, and if asked the other rows of point i."""
-    for i in range(out.shape[0]):
-        total = starts[i + 1] - starts[i] - 1 if include_duplicates else 0
-        for p in range(indptr[i], indptr[i + 1]):
-            total += starts[points[p] + 1] - starts[points[p]]
-        out[i] = total
-
-
-_LISTS = (ro(int64), ro(float64), ro(int32))
-_EXPANDED_LISTS = (ro(int64), rw(float64), rw(int32))
-
-
-@jit(void(ro(int32), *_LISTS, ro(int32), ro(int64), boolean, int64, int64, *_EXPANDED_LISTS))
-def expand_lists(
-    group, indptr, dist, points, members, starts, include_duplicates, first, last, out_indptr, out_dist, out_rows
-):
-    """Fill the lists of the rows [first, last) with every row that the points of their group's list represent.
-
-    With `include_duplicates` the other rows of the group come first, at distance 0.
-    """
-    for i in range(first, last):
-        g, to = group[i], out_indptr[i]
-        if include_duplicates:
-            for m in range(starts[g], starts[g + 1]):
-                if members[m] != i:
-                    out_dist[to], out_rows[to] = 0.0, members[m]
-                    to += 1
-        for p in range(indptr[g], indptr[g + 1]):
-            for m in range(starts[points[p]], starts[points[p] + 1]):
-                out_dist[to], out_rows[to] = dist[p], members[m]
-                to += 1
-
-
 # Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
 
@@ -240,68 +205,6 @@ def scan_query(queries, i, values, members, starts, dist, rows, size):
     for j in range(values.shape[0]):
         d = euclidean_distance(queries, i, values, j)
         offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
-
-
-@jit(int64(ro(float32, 3), float32))
-def count_bounds(tile, limit):
-    """Return the number of bounds of a tile that are at most `limit`."""
-    total = 0
-    for i in range(tile.shape[0]):
-        for a in range(tile.shape[1]):
-            few = np.int32(0)
-            for b in range(tile.shape[2]):
-                few += np.int32(tile[i, a, b] <= limit)
-            total += few
-    return total
-
-
-_PAIRS = (rw(int32), rw(int32), rw(float64))
-
-
-@jit(int64(ro(float32, 3), int64, int64, boolean, ro(float64, 2), ro(float64, 2), float32, float64, *_PAIRS))
-def collect_pairs(tile, i0, j0, upper_triangle, queries, values, limit, radius, low, high, dist):
-    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return their number.
-
-    With `upper_triangle` only the pairs with i0 + i < j0 + j. The arrays must be long enough for every bound of at most `limit`.
-    """
-    found = 0
-    n_rows, n_runs, run = tile.shape
-    for i in range(n_rows):
-        for a in range(n_runs):
-            near = False
-            for b in range(run):
-                near |= tile[i, a, b] <= limit
-            if not near:
-                continue
-            for b in range(run):
-                j = j0 + a * RUN_LENGTH + b
-                if tile[i, a, b] <= limit and (j > i0 + i or not upper_triangle):
-                    d = euclidean_distance(queries, i, values, j)
-                    if d <= radius:
-                        low[found], high[found], dist[found] = i0 + i, j, d
-                        found += 1
-    return found
-
-
-@jit(void(ro(int32), ro(int32), boolean, rw(int64)))
-def count_neighbors(low, high, symmetric, counts):
-    """Count every pair (i, j) for i, and if `symmetric` for j too."""
-    for p in range(low.shape[0]):
-        counts[low[p]] += 1
-        if symmetric:
-            counts[high[p]] += 1
-
-
-@jit(void(ro(int32), ro(int32), ro(float64), boolean, rw(int64), rw(float64), rw(int32)))
-def fill_neighbor_lists(low, high, lengths, symmetric, cursor, dist, rows):
-    """Append every pair (i, j) to the list of i, and if `symmetric` to that of j; cursor[i] is the end of the list of i."""
-    for p in range(low.shape[0]):
-        i, j = low[p], high[p]
-        dist[cursor[i]], rows[cursor[i]] = lengths[p], j
-        cursor[i] += 1
-        if symmetric:
-            dist[cursor[j]], rows[cursor[j]] = lengths[p], i
-            cursor[j] += 1
 
 
 @jit(void(ro(float64, 2), int64, rw(float64), rw(int32), int64))

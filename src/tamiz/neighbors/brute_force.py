@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats
 from tamiz.kernels.nearest_neighbors import (
     RUN_LENGTH,
-    collect_pairs,
-    count_bounds,
     offer_duplicates,
+    pair_distances,
     row_distances,
     scan_query,
     scan_tile_pairs,
@@ -523,45 +522,28 @@ class ProductIndex(EuclideanIndex):
         """Return empty lists: distances of inf and rows of n_samples."""
         return np.full(n_lists * size, np.inf), np.full(n_lists * size, self.points.n_samples, dtype=np.int32)
 
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points within a distance; with among_points, each pair of points once."""
-        return self._pairs_of_points(max_distance) if among_points else self._pairs_of_rows(values, max_distance)
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
+        # The limit must stay within the range of float32.
+        limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
 
-    def _pairs_of_points(self, max_distance: float) -> Iterator[PairArrays]:
-        def pairs(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> PairArrays:
-            rows = self.distinct.values[row_start : row_start + len(tile)]
-            return self._collect_pairs(tile, row_start, column_start, triangle, rows, max_distance)
-
-        return self._tiles.map_point_tiles(pairs)
-
-    def _pairs_of_rows(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
         def pairs(span: tuple[int, int]) -> list[PairArrays]:
-            part = values[slice(*span)]
+            part, found = values[slice(*span)], []
             right = self.bounds.query_factors(part)
-            found = [
-                self._collect_pairs(tile, span[0], first_point, False, part, max_distance)
-                for tile, first_point in self._tiles.query_tiles(right)
-            ]
+
+            def keep(rows: NDArray[np.int32], points: NDArray[np.int32]) -> None:
+                dist = np.empty(len(rows))
+                pair_distances(part, rows, self.distinct.values, points, dist)
+                near = dist <= max_distance
+                found.append((rows[near] + np.int32(span[0]), points[near], dist[near]))
+
+            for tile, first_point in self._tiles.query_tiles(right):
+                rows, places = np.divmod(np.flatnonzero(tile <= limit), tile[0].size)
+                keep(rows.astype(np.int32), (first_point + places).astype(np.int32))
+            every = np.arange(self.distinct.n_points, dtype=np.int32)
             for far in np.flatnonzero(np.isnan(right[:, -1])):
-                dist = np.empty(self.distinct.n_points)
-                row_distances(part, far, self.distinct.values, dist)
-                near = np.flatnonzero(dist <= max_distance).astype(np.int32)
-                found.append((np.full(len(near), span[0] + far, dtype=np.int32), near, dist[near]))
+                keep(np.full(len(every), far, dtype=np.int32), every)
             return found
 
         spans = parallel.block_ranges(len(values), TILE_ROWS)
         for found in progress.track_progress("Neighbours", parallel.map_blocks(pairs, spans), len(spans)):
             yield from found
-
-    def _collect_pairs(
-        self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats, max_distance: float
-    ) -> PairArrays:
-        # The limit must stay within the range of float32.
-        limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
-        n_candidates = count_bounds(tile, limit)
-        low, high = np.empty(n_candidates, dtype=np.int32), np.empty(n_candidates, dtype=np.int32)
-        dist = np.empty(n_candidates)
-        n = collect_pairs(
-            tile, start, first_point, triangle, rows, self.distinct.values, limit, max_distance, low, high, dist
-        )
-        return low[:n].copy(), high[:n].copy(), dist[:n].copy()

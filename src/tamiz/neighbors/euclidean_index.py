@@ -6,19 +6,16 @@ It also converts all pairs within a radius to lists (`RadiusQuery`) and checks t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
 from tamiz.kernels.nearest_neighbors import (
     copy_group_lists,
-    count_neighbors,
-    expand_lists,
-    expanded_sizes,
-    fill_neighbor_lists,
     hash_rows,
     mark_duplicates,
     row_distances,
@@ -135,25 +132,6 @@ class DistinctRows:
         parallel.run_blocks(copy, parallel.block_ranges(self.n_rows, 1 + _DISTINCT_CHUNK // size))
         return out_dist, out_rows
 
-    def expand_pairs(
-        self, indptr: NDArray[np.int64], dist: Floats, points: NDArray[np.int32], *, among_points: bool
-    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
-        """Return lists of rows from lists of points; with `among_points`, from one list per point to one list per row."""
-        if self.n_points == self.n_rows:
-            return indptr, dist, points
-        sizes = np.empty(len(indptr) - 1, dtype=np.int64)
-        expanded_sizes(indptr, points, self.starts, among_points, sizes)
-        group = self.point_of_row if among_points else np.arange(len(sizes), dtype=np.int32)
-        out_indptr = np.concatenate([[0], np.cumsum(sizes[group])])
-        out_dist, out_rows = np.empty(out_indptr[-1]), np.empty(out_indptr[-1], dtype=np.int32)
-        state = (group, indptr, dist, points, self.members, self.starts, among_points)
-
-        def expand(span: tuple[int, int]) -> None:
-            expand_lists(*state, *span, out_indptr, out_dist, out_rows)
-
-        parallel.run_blocks(expand, parallel.block_ranges(len(group), 1024))
-        return out_indptr, out_dist, out_rows
-
 
 def _scan_rows(values: Floats) -> tuple[float, NDArray[np.uint64]]:
     """Return the largest absolute value, and a hash of every row."""
@@ -168,7 +146,7 @@ def _scan_rows(values: Floats) -> tuple[float, NDArray[np.uint64]]:
     return max(parallel.map_blocks(scan, spans), default=0.0), hashes
 
 
-# Pairs as (low row or query, high row or point, distance).
+# Pairs as (row, point, distance).
 PairArrays = tuple[NDArray[np.int32], NDArray[np.int32], Floats]
 
 # Peak bytes per listed neighbour while a graph is built from the lists: its row and distance (12 bytes), the two transposes that
@@ -178,70 +156,6 @@ BYTES_PER_PAIR = 60
 _MAX_SAMPLE_VALUES, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS = 2e8, 16, 256
 # Lists that are sorted at a time.
 _SORT_BATCH = 512
-
-
-class RadiusQuery:
-    """A query of all neighbours within a radius, of the points themselves or of other rows.
-
-    Parameters
-    ----------
-    points : Points
-    distinct : DistinctRows
-    radius : float
-        Radius in the unit of the metric.
-    among_points : bool
-        Whether the queries are the points themselves.
-
-    Attributes
-    ----------
-    max_distance : float
-        Euclidean distance at the scale of `distinct.values`, above the radius, so that no pair is lost to rounding. The final
-        distances, in the unit of the metric, decide which pairs are within the radius.
-    """
-
-    def __init__(self, points: Points, distinct: DistinctRows, radius: float, *, among_points: bool) -> None:
-        self.points = points
-        self.distinct = distinct
-        self.radius = radius
-        self.among_points = among_points
-        above = float(np.nextafter(points.to_euclidean(radius), np.inf))
-        self.max_distance = above * distinct.scale * (1.0 + 2.0 * TIE_WIDTH)
-
-    def check_result_size(self, values: Floats) -> None:
-        """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
-        sizes = np.diff(self.distinct.starts)
-        max_rows = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
-        n_sampled = int(np.clip(max_rows, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS))
-        sampled = evenly_spaced_rows(len(values), n_sampled)
-
-        def length(row: int) -> float:
-            dist = np.empty(self.distinct.n_points)
-            row_distances(values, row, self.distinct.values, dist)
-            return float(sizes[dist <= self.max_distance].sum() * (sizes[row] if self.among_points else 1))
-
-        n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, sampled)))) if len(sampled) else 0.0
-        check_pair_memory(n_pairs, self.radius)
-
-    def build_neighbors(self, parts: Iterable[PairArrays], n_lists: int) -> Neighbors:
-        """Return the neighbours from all pairs within `max_distance`: each pair of points once, or queries with points."""
-        found = list(parts)
-        counts = np.zeros(n_lists, dtype=np.int64)
-        for low, high, _ in found:
-            count_neighbors(low, high, self.among_points, counts)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        dist, points = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.int32)
-        cursor = indptr[:-1].copy()
-        while found:
-            low, high, lengths = found.pop()
-            fill_neighbor_lists(low, high, lengths, self.among_points, cursor, dist, points)
-        indptr, dist, rows = self.distinct.expand_pairs(indptr, dist, points, among_points=self.among_points)
-        within = metric_distances(self.points, self.distinct, dist) <= self.radius * (1.0 + TIE_WIDTH)
-        if not within.all():
-            kept = np.concatenate([[0], np.cumsum(within)])
-            indptr, dist, rows = kept[indptr], dist[within], rows[within]
-        # Sorted at the scale of the points: distances in the unit of the metric may be too small to keep their digits.
-        sort_lists(dist, rows, indptr)
-        return Neighbors(indptr, rows, metric_distances(self.points, self.distinct, dist), self.points.n_samples)
 
 
 def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64]) -> None:
@@ -316,13 +230,39 @@ class EuclideanIndex(NeighborIndex):
         return Neighbors.from_arrays(rows.reshape(n_rows, k), dist.reshape(n_rows, k), self.points.n_samples)
 
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`."""
-        among_points = queries is None
-        query = RadiusQuery(self.points, self.distinct, radius, among_points=among_points)
-        values = self.distinct.values if queries is None else self.distinct.scale_queries(queries)
-        query.check_result_size(values)
-        pairs = self.pairs_within(values, query.max_distance, among_points=among_points)
-        return query.build_neighbors(pairs, len(values))
+        distinct, n_rows = self.distinct, (self.points if queries is None else queries).n_samples
+        values = distinct.values if queries is None else distinct.scale_queries(queries)
+        # Above the radius, so that no pair is lost to rounding: the distances in the unit of the metric decide.
+        max_distance = float(np.nextafter(self.points.to_euclidean(radius), np.inf))
+        max_distance *= distinct.scale * (1.0 + 2.0 * TIE_WIDTH)
+        self._check_result_size(values, max_distance, radius, among_points=queries is None)
+        parts = list(self.pairs_within(values, max_distance))
+        found = sparse.csr_array(_join_pairs(parts), shape=(len(values), distinct.n_points))
+        if distinct.n_points < distinct.n_rows:
+            found = found[:, distinct.point_of_row]
+            found = found[distinct.point_of_row] if queries is None else found
+        kept = metric_distances(self.points, distinct, found.data) <= radius * (1.0 + TIE_WIDTH)
+        if queries is None:
+            kept &= found.indices != np.repeat(np.arange(n_rows), np.diff(found.indptr))
+        indptr = np.concatenate([[0], np.cumsum(kept)])[found.indptr]
+        dist, rows = found.data[kept], found.indices[kept].astype(np.int32)
+        # Sorted at the scale of the points: distances in the unit of the metric may be too small to keep their digits.
+        sort_lists(dist, rows, indptr)
+        return Neighbors(indptr, rows, metric_distances(self.points, distinct, dist), self.points.n_samples)
+
+    def _check_result_size(self, values: Floats, max_distance: float, radius: float, *, among_points: bool) -> None:
+        """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
+        sizes = np.diff(self.distinct.starts)
+        max_rows = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
+        sampled = evenly_spaced_rows(len(values), int(np.clip(max_rows, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS)))
+
+        def length(row: int) -> float:
+            dist = np.empty(self.distinct.n_points)
+            row_distances(values, row, self.distinct.values, dist)
+            return float(sizes[dist <= max_distance].sum() * (sizes[row] if among_points else 1))
+
+        n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, sampled)))) if len(sampled) else 0.0
+        check_pair_memory(n_pairs, radius)
 
     @abstractmethod
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
@@ -333,11 +273,17 @@ class EuclideanIndex(NeighborIndex):
         """Return distances and rows of the `size` nearest rows of other rows, given at the scale of the points, as flat arrays."""
 
     @abstractmethod
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points that are at most `max_distance` apart, at the scale of the points.
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
+        """Yield the pairs of rows and points that are at most `max_distance` apart, at the scale of the points."""
 
-        If the rows are the points themselves (`among_points`), each pair is yielded once, and no point with itself.
-        """
+
+def _join_pairs(parts: list[PairArrays]) -> tuple[Floats, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Return the distances of all pairs, with their rows and points, and empty the list."""
+    if not parts:
+        return np.empty(0), (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
+    rows, points, dist = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    parts.clear()
+    return dist, (rows, points)
 
 
 def unsupported_points_message(search: NeighborSearch, points: Points) -> str:

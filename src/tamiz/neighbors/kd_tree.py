@@ -132,24 +132,21 @@ class KDTreeIndex(EuclideanIndex):
         uncertain = list(progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)))
         return np.concatenate(uncertain) if uncertain else queries
 
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points within a distance; with among_points, each pair of points once."""
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
         if np.abs(values).max(initial=0.0) > _MAX_ABS_VALUE:
-            return self._brute_force.pairs_within(values, max_distance, among_points=among_points)
+            return self._brute_force.pairs_within(values, max_distance)
 
         def pairs(span: tuple[int, int]) -> PairArrays:
             part_tree = cKDTree(values[slice(*span)], balanced_tree=False)
             candidates = part_tree.sparse_distance_matrix(
                 self._tree, max_distance * (1.0 + _DISTANCE_TOLERANCE), output_type="ndarray"
             )
-            low, high = (candidates[side].astype(np.int32) for side in ("i", "j"))
-            low += np.int32(span[0])
-            if among_points:
-                low, high = low[low < high], high[low < high]
-            dist = np.empty(len(low))
-            pair_distances(values, low, self.distinct.values, high, dist)
+            rows, points = (candidates[side].astype(np.int32) for side in ("i", "j"))
+            rows += np.int32(span[0])
+            dist = np.empty(len(rows))
+            pair_distances(values, rows, self.distinct.values, points, dist)
             kept = dist <= max_distance
-            return low[kept], high[kept], dist[kept]
+            return rows[kept], points[kept], dist[kept]
 
         spans = parallel.block_ranges(len(values), _QUERY_BATCH)
         return progress.track_progress("Neighbours", parallel.map_blocks(pairs, spans), len(spans))

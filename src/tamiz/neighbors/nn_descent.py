@@ -767,9 +767,8 @@ class NNDescentIndex(EuclideanIndex):
         neighbors.distances.reshape(-1, k)[incomplete] = distances.reshape(-1, k)
         return neighbors
 
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points within a distance, found by comparing all pairs."""
-        return self._brute_force.pairs_within(values, max_distance, among_points=among_points)
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
+        return self._brute_force.pairs_within(values, max_distance)
 
     @cached_property
     def _brute_force(self) -> ProductIndex:
