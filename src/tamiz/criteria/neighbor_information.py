@@ -17,6 +17,7 @@ from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.model_relevance import draw_rows, repeat_frequencies
 from tamiz.exceptions import DataError
 from tamiz.kernels import mutual_information as kernels
+from tamiz.kernels.primitives import radix_sort
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
@@ -141,9 +142,8 @@ def class_information(values: Floats, codes: NDArray[Any], n_neighbors: int, psi
     n = len(values)
     if n == 0:
         return Estimate(0.0, limit / NATS_PER_BIT, has_small_classes=True)
-    sorted_bits, sorted_codes = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int32)
-    kernels.sort_with_codes(np.ascontiguousarray(values).view(np.uint64), codes, sorted_bits, sorted_codes)
-    ordered = sorted_bits.view(np.float64)
+    ordered, sorted_codes = np.array(values), np.array(codes, dtype=np.int32)
+    radix_sort(ordered.view(np.uint64), sorted_codes)
     by_class, places, ends = np.empty(n), np.empty(n, dtype=np.int64), np.cumsum(sizes) - sizes
     kernels.split_classes(ordered, sorted_codes, ends, by_class, places)
     total = -float(sizes @ psi[sizes])

@@ -1,6 +1,6 @@
 """Exact nearest-neighbour search: heaps of the nearest rows so far, and tiles of lower bounds that save most distance computations.
 
-`euclidean_distance` is the distance of all exact searches, so all return the same bits. The nearest rows of a query are a heap,
+The nearest rows of a query are a heap,
 `size` entries of two flat arrays with the farthest first, in the order of `primitives.is_nearer`. A *tile* has lower bounds of
 squared distances, from a matrix product in float32, in runs of RUN_LENGTH candidates; NaN pads the last run.
 
@@ -14,7 +14,7 @@ import numpy as np
 from numba.types import boolean, float32, float64, int32, int64, uint64, void
 
 from tamiz.kernels import jit, ro, rw
-from tamiz.kernels.primitives import TIE_WIDTH, is_nearer
+from tamiz.kernels.primitives import TIE_WIDTH, euclidean_distance, is_nearer, sift_down
 
 # The golden ratio times 2^64.
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -65,15 +65,6 @@ def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
 RUN_LENGTH = 64
 
 
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
-def euclidean_distance(a, i, b, j):
-    total = 0.0
-    for k in range(a.shape[1]):
-        difference = a[i, k] - b[j, k]
-        total += difference * difference
-    return np.sqrt(total)
-
-
 @jit(void(ro(float64, 2), ro(int32), ro(float64, 2), ro(int32), rw(float64)))
 def pair_distances(a, i, b, j, out):
     """Fill out[p] with the distance between row i[p] of a and row j[p] of b."""
@@ -85,25 +76,6 @@ def pair_distances(a, i, b, j, out):
 def row_distances(a, i, b, out):
     for j in range(b.shape[0]):
         out[j] = euclidean_distance(a, i, b, j)
-
-
-@jit(void(rw(float64), rw(int32), int64, int64, int64, float64, int32))
-def sift_down(dist, rows, start, size, hole, d, row):
-    """Insert an entry into a heap at a hole, moving farther entries from below up."""
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        c = start + child
-        if child + 1 < size and is_nearer(dist[c], rows[c], dist[c + 1], rows[c + 1]):
-            child += 1
-            c += 1
-        if is_nearer(d, row, dist[c], rows[c]):
-            dist[start + hole], rows[start + hole] = dist[c], rows[c]
-            hole = child
-        else:
-            break
-    dist[start + hole], rows[start + hole] = d, row
 
 
 @jit(boolean(rw(float64), rw(int32), int64, int64, float64, ro(int32), int64, int64))

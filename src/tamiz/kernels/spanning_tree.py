@@ -11,20 +11,10 @@ import numpy as np
 from numba.types import boolean, float32, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
-from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
+from tamiz.kernels.primitives import TIE_WIDTH, distance_key, euclidean_distance, is_nearer
 
 # Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
-
-
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
-def _distance(a, i, b, j):
-    """Return the Euclidean distance between row i of a and row j of b, with the same bits as the exact searches."""
-    total = 0.0
-    for k in range(a.shape[1]):
-        difference = a[i, k] - b[j, k]
-        total += difference * difference
-    return math.sqrt(total)
 
 
 @jit(void(ro(int32), ro(int32, 2), ro(float64, 2), rw(int32), rw(float64), rw(int32), rw(int32)))
@@ -173,7 +163,7 @@ def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, 
                     if squares[i, run, j] <= most:
                         q = columns[run * length + j]
                         if labels[q] != mine:
-                            distance = _distance(values, rows[i], values, q)
+                            distance = euclidean_distance(values, rows[i], values, q)
                             if is_nearer(distance, q, best[i], other[i]):
                                 best[i], other[i] = distance, q
                                 most = np.float32((distance * scale * (1.0 + TIE_WIDTH)) ** 2 + slack)

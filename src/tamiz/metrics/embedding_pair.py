@@ -14,7 +14,7 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.kernels.primitives import distance_keys
-from tamiz.metrics.pair_scan import DistanceSpace, PairScanRequest, PairScanResult, create_space, scan_pairs
+from tamiz.metrics.pair_scan import PairDistances, PairScanRequest, PairScanResult, pair_distances_of, scan_pairs
 from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import as_array
@@ -149,8 +149,8 @@ class EmbeddingPair:
         return self.data.n_samples
 
     @cached_property
-    def spaces(self) -> tuple[DistanceSpace, DistanceSpace]:
-        return create_space(self.data), create_space(self.embedding)
+    def spaces(self) -> tuple[PairDistances, PairDistances]:
+        return pair_distances_of(self.data), pair_distances_of(self.embedding)
 
     def sample_rows(self, m: int | None, rng: np.random.Generator) -> EmbeddingPair:
         """Return the pair restricted to m rows drawn at random; None keeps the rows."""

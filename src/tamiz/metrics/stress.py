@@ -19,7 +19,7 @@ from tamiz.metrics.embedding_pair import (
     read_embedding_pair,
     root_estimate,
 )
-from tamiz.metrics.pair_scan import DistanceSpace, PairScanResult
+from tamiz.metrics.pair_scan import PairDistances, PairScanResult
 from tamiz.neighbors.euclidean_index import evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -198,9 +198,9 @@ class DistanceFit:
     n : int
         Number of rows of the data; the sums may be for fewer.
     scales : ndarray of shape (7,)
-        Scales of `kernels.distance_sums.distance_sums`.
+        Scales of `kernels.map_quality.distance_sums`.
     sums : ndarray of shape (n_rows, 10)
-        Result of `kernels.distance_sums.distance_sums`.
+        Result of `kernels.map_quality.distance_sums`.
     """
 
     n: int
@@ -288,10 +288,9 @@ def initial_scales(pair: EmbeddingPair) -> Floats:
     return _scales(d * units[0], e * units[1], units)
 
 
-def _row_distances(space: DistanceSpace, row: int) -> Floats:
-    with space.open_block(np.array([row])) as block:
-        others = np.delete(np.arange(space.points.n_samples, dtype=np.int32), row)
-        return block.pair_distances(others[None, :])[0]
+def _row_distances(space: PairDistances, row: int) -> Floats:
+    others = np.delete(np.arange(space.points.n_samples, dtype=np.int32), row)
+    return space.at(np.array([row])).listed_distances(others[None, :])[0]
 
 
 def _unit(largest: float) -> float:
