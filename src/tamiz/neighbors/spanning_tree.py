@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,10 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.primitives import TIE_WIDTH, distance_keys
 from tamiz.kernels.spanning_tree import (
     RUN_LENGTH,
-    distance_factors,
-    fit_balls,
     join_components,
     mark_undecided,
     nearest_by_component,
     nearest_outside,
-    project_on_line,
     shortest_edges,
 )
 from tamiz.neighbors.base import NeighborIndex
@@ -75,12 +71,14 @@ class BallBlocks:
         self.positions[self.order] = np.arange(n)
         self.block_of_row[self.order] = np.repeat(np.arange(n_blocks), self.sizes)
         self.centres, self.radii = np.empty((n_blocks, values.shape[1])), np.empty(n_blocks)
-        self.workspaces = parallel.BufferPool(partial(ChunkWorkspace, values.shape[1]))
 
-        def fit(span: tuple[int, int]) -> None:
-            fit_balls(self.values, self.order, self.starts, *span, self.centres, self.radii)
+        def fit(block: int) -> None:
+            rows = self.values[parts[block]]
+            self.centres[block] = rows.mean(axis=0)
+            rows -= self.centres[block]
+            self.radii[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows).max())
 
-        parallel.run_blocks(fit, parallel.block_ranges(n_blocks, 64))
+        parallel.run_blocks(fit, range(n_blocks))
 
     def block_components(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the component of every block, -1 for a block with several components."""
@@ -103,16 +101,6 @@ class BallBlocks:
 
     def rows(self, blocks: Indices) -> NDArray[np.int32]:
         return np.concatenate([self.order[self.starts[b] : self.starts[b + 1]] for b in blocks])
-
-
-class ChunkWorkspace:
-    """Buffers for the factors of a chunk of rows and of the blocks it is compared with, and for their product."""
-
-    def __init__(self, n_columns: int) -> None:
-        self.left = np.empty((CHUNK_ROWS, n_columns + 2), dtype=np.float32)
-        n_right = -(-max(CHUNK_ROWS, BLOCK_ROWS) // RUN_LENGTH) * RUN_LENGTH
-        self.right = np.empty((n_right, n_columns + 2), dtype=np.float32)
-        self.squares = np.empty(_TILE_ROWS * n_right, dtype=np.float32)
 
 
 class OutsideChunk:
@@ -150,11 +138,6 @@ class OutsideChunk:
 
     def search(self) -> OutsideChunk:
         """Find the nearest outside rows, and return the chunk."""
-        with self._balls.workspaces.acquire() as self._workspace:
-            self._search_blocks()
-        return self
-
-    def _search_blocks(self) -> None:
         balls = self._balls
         own_blocks, member = np.unique(balls.block_of_row[self.rows], return_inverse=True)
         bounds = balls.distance_bounds(own_blocks, self._block_components)[0]
@@ -178,6 +161,7 @@ class OutsideChunk:
             np.minimum.at(self._limits, self._component, self.best_distances * (1 + ROUNDING_MARGIN))
             waiting, max_rows = within_limits(waiting[count:]), CHUNK_ROWS
         self.lower_bounds = np.minimum(self.lower_bounds, skipped[member])
+        return self
 
     def _center_rows(self, own_blocks: NDArray[np.int32]) -> None:
         """Compute the factors of the rows, centred and scaled so that no square overflows in float32."""
@@ -186,8 +170,14 @@ class OutsideChunk:
         self._max_distances = (cdist(self._centre[None], balls.centres)[0] + balls.radii) * (1 + ROUNDING_MARGIN)
         self._radius = self._max_distances[own_blocks].max()
         self._scale = 1.0 / (self._radius + self._max_distances.max())
-        self._left = self._workspace.left[: len(self.rows)]
-        distance_factors(balls.values, self.rows, self._centre, self._scale, True, self._left)
+        right = self._right_factors(self.rows)
+        self._left = np.concatenate([-2.0 * right[:, :-2], right[:, :-3:-1]], axis=1)
+
+    def _right_factors(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the factors (x, 1, |x|^2) of centred and scaled rows; those of the left are (-2 x, |x|^2, 1)."""
+        scaled = (self._balls.values[rows] - self._centre) * self._scale
+        squares = np.einsum("ij,ij->i", scaled, scaled)
+        return np.column_stack([scaled, np.ones(len(rows)), squares]).astype(np.float32)
 
     def _visit_blocks(self, blocks: Indices) -> None:
         """Search the nearest outside rows in some blocks."""
@@ -205,16 +195,15 @@ class OutsideChunk:
     def _compare(self, candidates: NDArray[np.int32], farthest: float, positions: Indices | None = None) -> None:
         """Search the nearest outside rows among candidates, for all rows of the chunk or those at some positions."""
         balls, n_runs = self._balls, -(-len(candidates) // RUN_LENGTH)
-        right = self._workspace.right[: n_runs * RUN_LENGTH]
-        distance_factors(balls.values, candidates, self._centre, self._scale, False, right[: len(candidates)])
+        right = self._right_factors(candidates)
         # NaN in the padding of the last run compares as not near.
-        right[len(candidates) :] = np.nan
+        padding = np.full((n_runs * RUN_LENGTH - len(candidates), right.shape[1]), np.nan, dtype=np.float32)
+        right = np.concatenate([right, padding])
         here = (self._left, self.rows, self.best_distances, self.nearest_rows)
         left, rows, best, other = here if positions is None else (all_rows[positions] for all_rows in here)
         slack = (right.shape[1] + 16) * 2.0**-23 * ((self._radius + farthest) * self._scale) ** 2
         for start, stop in parallel.block_ranges(len(rows), _TILE_ROWS):
-            squares = self._workspace.squares[: (stop - start) * len(right)].reshape(stop - start, len(right))
-            np.dot(left[start:stop], right.T, out=squares)
+            squares = left[start:stop] @ right.T
             nearest_outside(
                 squares.reshape(stop - start, n_runs, RUN_LENGTH), rows[start:stop], candidates, self._labels, balls.values,
                 self._scale, slack, best[start:stop], other[start:stop],
@@ -227,9 +216,7 @@ class OutsideChunk:
     ) -> tuple[Indices, NDArray[np.int32]]:
         """Return the positions of rows, and the candidates, whose projections on a line do not rule out a near pair."""
         balls, margin = self._balls, ROUNDING_MARGIN * (self._radius + farthest)
-        here, there = np.empty(len(self.rows)), np.empty(len(candidates))
-        project_on_line(balls.values, self.rows, self._centre, direction, here)
-        project_on_line(balls.values, candidates, self._centre, direction, there)
+        here, there = ((balls.values[rows] - self._centre) @ direction for rows in (self.rows, candidates))
         bounds = there.min() - here - margin
         kept = bounds <= self._limits[self._component]
         self.lower_bounds[~kept] = np.minimum(self.lower_bounds[~kept], bounds[~kept])
