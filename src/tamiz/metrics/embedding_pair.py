@@ -37,28 +37,6 @@ class SampleEstimate:
     error: float
 
 
-@dataclass(frozen=True)
-class QualityMeasure:
-    """One quality measure of a map.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    error : float
-        Standard error; 0 where the value is exact.
-    larger_is_better : bool
-    meaning : str
-        One-line definition.
-    """
-
-    name: str
-    value: float
-    error: float
-    larger_is_better: bool
-    meaning: str
-
-
 def mean_estimate(values: Floats, n: int) -> SampleEstimate:
     """Estimate the mean over n rows from the values of rows drawn without replacement."""
     m = len(values)
@@ -105,6 +83,11 @@ class NeighborRanks(NamedTuple):
 
 def nearest_neighbors(points: Points, rows: Indices, k: int) -> NeighborRanks:
     """Return the k nearest neighbours of the rows with these ascending numbers, a row itself excluded."""
+    check_memory(
+        _BYTES_PER_NEIGHBOR * len(rows) * k,
+        f"{k:,} neighbours of {len(rows):,} rows",
+        "Lower n_neighbors, or evaluate a sample of rows.",
+    )
     index = choose_exact_search(points).fit(points)
     if len(rows) == points.n_samples:
         found = index.query(k)
@@ -160,19 +143,10 @@ class EmbeddingPair:
         return self if m == self.n else replace(self, rows=np.sort(rng.choice(self.n, m, replace=False)))
 
     def data_neighbors(self, k: int) -> NeighborRanks:
-        return self._nearest(self.data, k)
+        return nearest_neighbors(self.data, self.rows, k)
 
     def map_neighbors(self, k: int) -> NeighborRanks:
-        return self._nearest(self.embedding, k)
-
-    def _nearest(self, points: Points, k: int) -> NeighborRanks:
-        n_rows = len(self.rows)
-        check_memory(
-            _BYTES_PER_NEIGHBOR * n_rows * k,
-            f"{k:,} neighbours of {n_rows:,} rows",
-            "Lower n_neighbors, or evaluate a sample of rows.",
-        )
-        return nearest_neighbors(points, self.rows, k)
+        return nearest_neighbors(self.embedding, self.rows, k)
 
     def scan(self, **requested: Any) -> PairScanResult:
         """Make one pass over the pairs; keywords are those of `PairScanRequest`."""

@@ -14,7 +14,6 @@ from tamiz.metrics.embedding_pair import (
     EmbeddingPair,
     NeighborRanks,
     PointIndices,
-    SampleEstimate,
     check_neighbors_below_half,
     check_neighbors_below_n,
     check_three_rows,
@@ -185,69 +184,22 @@ def row_areas(scan: PairScanResult) -> Floats:
     return scan.weighted_counts - 1.0
 
 
-def area_estimate(scan: PairScanResult, n: int) -> SampleEstimate:
-    """Return the area under R_NX with its standard error."""
-    return mean_estimate(row_areas(scan), n)
-
-
 def agreement_from_scan(pair: EmbeddingPair, scan: PairScanResult) -> RankAgreement:
     """Return the curves from the counts of a pass over the pairs."""
     n = pair.n
     k = np.arange(1, n - 1)
     q = np.cumsum(scan.larger_ranks[1 : n - 1]) / (k * float(len(pair.rows)))
-    area = area_estimate(scan, n)
+    area = mean_estimate(row_areas(scan), n)
     return RankAgreement(k, q, q - k / (n - 1.0), ((n - 1.0) * q - k) / (n - 1.0 - k), area.value, area.error)
 
 
-@dataclass(frozen=True)
-class Neighborhoods:
-    """The neighbours of some rows in the data and on the map, with their ranks in the other space.
-
-    Attributes
-    ----------
-    n : int
-        Number of all rows.
-    data, embedding : NeighborRanks
-    scan : PairScanResult
-        `ranks_in_map` of the neighbours in the data, `ranks_in_data` of the neighbours on the map.
-    """
-
-    n: int
-    data: NeighborRanks
-    embedding: NeighborRanks
-    scan: PairScanResult
-
-    @classmethod
-    def from_pair(cls, pair: EmbeddingPair, k: int) -> Neighborhoods:
-        """Find the k nearest neighbours in both spaces and compute their ranks in one pass over the pairs."""
-        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
-        found = pair.scan(data_neighbors=data.points, map_neighbors=mapped.points)
-        return cls(pair.n, data, mapped, found)
-
-    def trustworthiness(self) -> Floats:
-        return _rank_penalty_score(self.scan.ranks_in_data, self.n)
-
-    def continuity(self) -> Floats:
-        return _rank_penalty_score(self.scan.ranks_in_map, self.n)
-
-    def recall(self) -> Floats:
-        """Return the share of each row's neighbours in the data that are its neighbours on the map."""
-        return neighbor_recall(self.data.points, self.embedding.points)
-
-    def map_rank_errors(self) -> Floats:
-        return _relative_rank_errors(self.embedding, self.scan.ranks_in_data, self.n)
-
-    def data_rank_errors(self) -> Floats:
-        return _relative_rank_errors(self.data, self.scan.ranks_in_map, self.n)
-
-
-def _rank_penalty_score(ranks: Any, n: int) -> Floats:
+def rank_penalty_scores(ranks: Any, n: int) -> Floats:
     k = ranks.shape[1]
     beyond = np.maximum(ranks - k, 0).sum(axis=1)
     return 1.0 - beyond * (2.0 / (k * (2.0 * n - 3.0 * k - 1.0)))
 
 
-def _relative_rank_errors(nearest: NeighborRanks, ranks: Any, n: int) -> Floats:
+def relative_rank_errors(nearest: NeighborRanks, ranks: Any, n: int) -> Floats:
     order = np.arange(1, ranks.shape[1] + 1)
     largest = (np.abs(n - 2 * order) / order).sum()
     return (np.abs(nearest.ranks - ranks) / nearest.ranks).sum(axis=1) / largest
@@ -311,7 +263,7 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
         pair = read_embedding_pair(X, embedding, metric)
         k = check_neighbors_below_half(n_neighbors, pair.n)
         mapped = pair.map_neighbors(k)
-        return float(_rank_penalty_score(pair.scan(map_neighbors=mapped.points).ranks_in_data, pair.n).mean())
+        return float(rank_penalty_scores(pair.scan(map_neighbors=mapped.points).ranks_in_data, pair.n).mean())
 
 
 def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -365,7 +317,7 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
         pair = read_embedding_pair(X, embedding, metric)
         k = check_neighbors_below_half(n_neighbors, pair.n)
         data = pair.data_neighbors(k)
-        return float(_rank_penalty_score(pair.scan(data_neighbors=data.points).ranks_in_map, pair.n).mean())
+        return float(rank_penalty_scores(pair.scan(data_neighbors=data.points).ranks_in_map, pair.n).mean())
 
 
 def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -491,8 +443,11 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
     with parallel.thread_session():
         pair = read_embedding_pair(X, embedding, metric)
         check_three_rows(pair.n)
-        near = Neighborhoods.from_pair(pair, check_neighbors_below_n(n_neighbors, pair.n))
-        return RankErrors(float(near.map_rank_errors().mean()), float(near.data_rank_errors().mean()))
+        k = check_neighbors_below_n(n_neighbors, pair.n)
+        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
+        found = pair.scan(data_neighbors=data.points, map_neighbors=mapped.points)
+        of_map = relative_rank_errors(mapped, found.ranks_in_data, pair.n)
+        return RankErrors(float(of_map.mean()), float(relative_rank_errors(data, found.ranks_in_map, pair.n).mean()))
 
 
 def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tamiz.graphs.description import GraphDescription
-from tamiz.metrics.embedding_pair import QualityMeasure
+from tamiz.metrics.evaluation import QualityMeasure
 from tamiz.reduction.description import ClusterRule, MapDescription
 from tamiz.runtime.codec import Named, check_lengths
 
