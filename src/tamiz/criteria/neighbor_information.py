@@ -38,18 +38,10 @@ _ENTROPY_TOLERANCE = 0.02
 
 
 class Estimate(NamedTuple):
-    """An estimate of mutual information.
+    """An estimate of mutual information in bits, from 0 to `limit`, the smaller entropy of the categorical variables.
 
-    Attributes
-    ----------
-    bits : float
-        From 0 to `limit`.
-    limit : float
-        The smaller entropy of the categorical variables, in bits; infinite if there are only numbers.
-    exceeds_limit : bool
-        Whether the estimate exceeded the limit by more than 2 % before it was set to it.
-    has_small_classes : bool
-        Whether a class, a combination of categories, or the table without any, has too few rows for the number of neighbours.
+    `exceeds_limit` is whether it exceeded the limit by more than 2 % before it was set to it, `has_small_classes` whether a
+    class, a combination of categories, or the table without any, has too few rows for the number of neighbours.
     """
 
     bits: float = 0.0
@@ -60,14 +52,8 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of an information measure: any number of numeric columns and one categorical column.
-
-    Attributes
-    ----------
-    numbers : ndarray of shape (n_rows, n_numbers)
-        Without missing values.
-    codes : ndarray of shape (n_rows,), int64
-        Zeros if there is no categorical column.
+    """One variable of an information measure: numeric columns without missing values, and codes of one categorical column or
+    zeros.
     """
 
     numbers: Floats
@@ -116,21 +102,13 @@ def count_information(x: NDArray[Any], y: NDArray[Any]) -> Estimate:
 
 
 def class_information(values: Floats, codes: NDArray[Any], n_neighbors: int, psi: Floats) -> Estimate:
-    """Return Ross's estimate of the mutual information of numbers and codes from 0.
+    """Return Ross's estimate of the mutual information of numbers and codes from 0; `psi` is a `digamma_table` of at least
+    n_rows.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-    codes : ndarray of shape (n_rows,)
-    n_neighbors : int
-    psi : ndarray
-        `digamma_table` of at least n_rows.
-
-    Notes
-    -----
-    Cost O(n): a radix sort of the column with the codes, 6 passes over 12 bytes a row, and one pass of windows that move over the
-    sorted values of each class and of all. For each class with values next to a value that m rows share, up to 2 n_neighbors means
-    over the orders of these rows are computed, in O(m) each: many thousands of classes beside one frequent value take long.
+    Cost O(n): a radix sort of the column with the codes, 6 passes over 12 bytes a row, and one pass of windows that move over
+    the sorted values of each class and of all. For each class with values next to a value that m rows share, up to 2
+    n_neighbors means over the orders of these rows are computed, in O(m) each: many thousands of classes beside one frequent
+    value take long.
     """
     if len(values) == 0 or values.min() == values.max():
         return Estimate()
@@ -550,16 +528,7 @@ class MutualInformation(RowRelevance):
 
 
 class _ColumnScorer:
-    """Scores columns with one target.
-
-    Parameters
-    ----------
-    target : ndarray of shape (n_rows,)
-        Numbers, or codes of classes.
-    schema : Schema
-    n_neighbors : int
-    missing_is_level : bool
-    """
+    """Scores columns with one target of numbers or codes of classes."""
 
     def __init__(self, target: NDArray[Any], schema: Schema, n_neighbors: int, *, missing_is_level: bool) -> None:
         self._target = target if schema.has_classes else np.asarray(target, dtype=np.float64)

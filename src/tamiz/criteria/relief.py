@@ -48,16 +48,8 @@ _BLOCK_VALUES, _MAX_BLOCK_ROWS = 2**18, 32
 class ComparedRows:
     """The rows of a table, in its order or sorted by the target; rows with equal targets are in the order of the table.
 
-    Attributes
-    ----------
-    table : ScaledColumns
-        The columns in which at least two different values are present.
-    source_columns : ndarray of shape (n_columns,)
-        The column of the table that each column of `table` is.
-    target : ndarray of shape (n_rows,)
-        Codes of classes, or numbers.
-    weight : ndarray of shape (n_rows,)
-        Sampling weights; ones without them.
+    `table` has the columns in which at least two different values are present, and `source_columns` their numbers in the table.
+    `weight` are sampling weights, ones without them.
     """
 
     table: ScaledColumns
@@ -75,13 +67,7 @@ class ComparedRows:
 
 
 class RowComparison(RowRelevance):
-    """A relevance that compares every row with all others; a study compares a limited number of rows.
-
-    Attributes
-    ----------
-    max_rows : int or None
-    random_state : int, Generator, RandomState or None
-    """
+    """A relevance that compares every row with all others; a study compares a limited number of rows."""
 
     used_by_default: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = False
@@ -136,15 +122,7 @@ def sum_over_blocks(function: Callable[[NDArray[np.int64]], Any], queries: NDArr
 
 
 def read_compared_rows(table: Table, *, sort_by_target: bool, skip_missing: bool) -> ComparedRows:
-    """Return the rows of a table.
-
-    Parameters
-    ----------
-    table : Table
-    sort_by_target : bool
-    skip_missing : bool
-        Whether a missing value counts as no difference, else as the expected one.
-    """
+    """Return the rows of a table; with `skip_missing` a missing value counts as no difference, else as the expected one."""
     schema = table.schema
     columns = schema.used.tolist()
     check_memory(

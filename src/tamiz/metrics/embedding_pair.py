@@ -24,14 +24,7 @@ from tamiz.table.base import Table
 
 @dataclass(frozen=True)
 class SampleEstimate:
-    """An estimate and its standard error.
-
-    Attributes
-    ----------
-    value : float
-    error : float
-        0 where every row was counted.
-    """
+    """An estimate and its standard error, which is 0 where every row was counted."""
 
     value: float
     error: float
@@ -68,13 +61,9 @@ PointIndices = NDArray[np.int32]
 
 
 class NeighborRanks(NamedTuple):
-    """The k nearest neighbours of some rows, nearest first; ties in the order of row numbers.
+    """The k nearest neighbours of some rows, nearest first, ties in the order of row numbers.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n_rows, k)
-    ranks : ndarray of shape (n_rows, k)
-        One plus the number of other rows that are strictly nearer.
+    A rank is one plus the number of other rows that are strictly nearer.
     """
 
     points: PointIndices
@@ -113,15 +102,7 @@ _BYTES_PER_NEIGHBOR = 100.0
 
 @dataclass(frozen=True)
 class EmbeddingPair:
-    """Points of the data and the coordinates of the same rows on a map.
-
-    Attributes
-    ----------
-    data : Points
-    embedding : EuclideanPoints
-    rows : ndarray of row numbers, ascending
-        The rows that are compared with all rows.
-    """
+    """Points of the data and the coordinates of the same rows on a map; `rows` are compared with all rows."""
 
     data: Points
     embedding: EuclideanPoints
@@ -154,15 +135,7 @@ class EmbeddingPair:
 
 
 def read_embedding_pair(X: Any, embedding: Any, metric: str) -> EmbeddingPair:
-    """Read the data and the map and check that they have the same rows; every row is compared with all.
-
-    Parameters
-    ----------
-    X : array, data frame, sparse matrix or Table
-    embedding : array or data frame of shape (n_samples, n_components)
-    metric : str
-        A name in the metric registry of `tamiz.neighbors`.
-    """
+    """Read the data and the map and check that they have the same rows; every row is compared with all."""
     coordinates = _read_embedding(embedding)
     if isinstance(X, Table) and X.schema.weight is not None:
         raise DataError(

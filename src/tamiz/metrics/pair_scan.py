@@ -159,12 +159,8 @@ class MetricDistances(PairDistances):
 class EuclideanDistances(PairDistances):
     """Numeric rows whose Euclidean distances increase with the distances of the metric.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n, n_columns)
-        Scaled by a power of two so that squares neither overflow nor vanish.
-    relative_error : float
-        Bound of the relative error of a measured squared distance, or of the relative difference of two that are ties.
+    `values` are scaled by a power of two so that squares neither overflow nor vanish. `relative_error` bounds the relative
+    error of a measured squared distance, or the relative difference of two that are ties.
     """
 
     def __init__(self, points: Points, values: Floats) -> None:

@@ -31,16 +31,9 @@ _PARTS = 20
 
 @dataclass(frozen=True)
 class PairSample:
-    """A sample of pairs of rows.
+    """A sample of pairs of rows: the partners of each row, and a random part of each row for the standard error.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n_rows, n_drawn)
-        Partners of each row, never the row itself.
-    part : ndarray of shape (n_rows,)
-        Random part of each row, for the standard error.
-    is_complete : bool
-        Whether the sample contains all pairs, each from both sides.
+    `is_complete` is whether the sample contains all pairs, each from both sides.
     """
 
     points: NDArray[np.int32]
@@ -189,18 +182,10 @@ _SMALLEST_UNIT = 2.0**-500
 
 @dataclass(frozen=True)
 class DistanceFit:
-    """Sums over the pairs of each of some rows with all rows.
+    """Sums over the pairs of each of some rows with all n rows, as `kernels.map_quality.distance_sums` returns them.
 
-    Distances d of the data and e of the map are each measured in their own unit; `scale` is the least-squares factor from e to d.
-
-    Attributes
-    ----------
-    n : int
-        Number of rows of the data; the sums may be for fewer.
-    scales : ndarray of shape (7,)
-        Scales of `kernels.map_quality.distance_sums`.
-    sums : ndarray of shape (n_rows, 10)
-        Result of `kernels.map_quality.distance_sums`.
+    Distances d of the data and e of the map are each measured in their own unit; `scale` is the least-squares factor from e to
+    d.
     """
 
     n: int

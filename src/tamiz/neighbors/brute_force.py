@@ -131,18 +131,10 @@ _EARLY_CANDIDATE_FACTOR = 4.0
 
 @dataclass(frozen=True)
 class ContractiveProjection:
-    """A map f of rows that lengthens no distance: |f(x) - f(y)| <= scale |x - y|.
+    """A map f of rows that lengthens no distance: |f(x) - f(y)| <= scale |x - y|, with a power of two as scale.
 
-    Attributes
-    ----------
-    centre : ndarray of shape (n_columns,)
-    scale : float
-        A power of two.
-    directions : ndarray of shape (n_columns, n_directions) or None
-        Orthonormal up to rounding. The coordinates are the projections on the directions and the length of the remainder. None
-        uses all columns.
-    orthogonality_error : float
-        Bound of the deviation from orthonormality, in the spectral norm.
+    Along `directions`, which are orthonormal up to `orthogonality_error` in the spectral norm, the coordinates are the
+    projections and the length of the remainder. None uses all columns.
     """
 
     centre: Floats

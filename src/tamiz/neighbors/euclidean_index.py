@@ -44,11 +44,7 @@ def evenly_spaced_rows(n: int, size: int) -> Indices:
 def leading_directions(rows: Floats32, n_directions: int) -> Floats32:
     """Return approximate leading right singular vectors of the rows, one per column, the largest first.
 
-    Subspace iteration from fixed random directions.
-
-    References
-    ----------
-    Halko, Martinsson and Tropp (2011), Finding structure with randomness, SIAM Review 53(2).
+    Subspace iteration from fixed random directions (Halko, Martinsson and Tropp 2011).
     """
     guess = np.random.default_rng(0).standard_normal((rows.shape[1], n_directions), dtype=np.float32)
     for _ in range(_N_ITERATIONS):
@@ -69,17 +65,9 @@ _MIN_DUPLICATE_SHARE = 0.1
 class DistinctRows:
     """The distinct rows of a matrix, called points, and the rows that are equal to each.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_points, n_columns)
-        The distinct rows; with fewer than 10 % duplicates the whole matrix, in which a row may occur more than once.
-    scale : float
-        Power of two by which the values were multiplied, which changes no digit. Distances are divided by it.
-    n_rows, n_points : int
-    point_of_row : ndarray of shape (n_rows,), int32
-        The point that is equal to each row.
-    members, starts : ndarray of int32 and of int64
-        The rows of point i, ascending, are `members[starts[i] : starts[i + 1]]`.
+    With fewer than 10 % duplicates `values` is the whole matrix, in which a row may occur more than once. Values are multiplied
+    by `scale`, a power of two, which changes no digit; distances are divided by it. `point_of_row` is the point that is equal
+    to each row. The rows of point i, ascending, are `members[starts[i] : starts[i + 1]]`.
     """
 
     def __init__(self, values: Floats) -> None:
@@ -192,14 +180,7 @@ def check_pair_memory(n_pairs: float, radius: float) -> None:
 
 
 class EuclideanIndex(NeighborIndex):
-    """Abstract base class of indexes of points with Euclidean coordinates.
-
-    Attributes
-    ----------
-    points : Points
-    distinct : DistinctRows
-        Distinct coordinates of the points, scaled.
-    """
+    """Abstract base class of indexes of points with Euclidean coordinates, whose distinct rows are `distinct`."""
 
     invariants: ClassVar[Invariants] = {
         "points": (

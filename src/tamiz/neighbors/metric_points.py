@@ -35,17 +35,10 @@ from tamiz.table.sparse import find_sparse_matrix
 
 @dataclass(frozen=True)
 class GowerScale:
-    """The ranges of the columns of the training rows, by which differences are divided.
+    """The ranges of the columns of the training rows, by which differences are divided; `columns` are those that vary.
 
-    Attributes
-    ----------
-    schema : Schema
-    columns : tuple of int
-        The columns of the table that vary.
-    exponents : ndarray of shape (n_columns,), int
-        Values are stored divided by two to this power, which scales a numeric column's range to about 1 without rounding.
-    inverse_ranges : ndarray of shape (n_columns,)
-        Inverse range of the stored values; 1 for the codes of a categorical column.
+    Values are stored divided by two to the power of `exponents`, which scales a numeric column's range to about 1 without
+    rounding, and `inverse_ranges` are those of the stored values; 1 for the codes of a categorical column.
     """
 
     schema: Schema
@@ -112,27 +105,13 @@ class GowerPoints(Points):
 
     .. math:: d(x, y) = \\frac{\\sum_k \\delta_k(x, y) d_k(x_k, y_k)}{\\sum_k \\delta_k(x, y)}
 
-    :math:`\\delta_k` is 1 if column k is present in both rows, else 0. For a number or a date, :math:`d_k` is
-    :math:`|x_k - y_k|` divided by the column's range in the training rows, at most 1; for a category it is 0 or 1. Columns that
-    are constant in the training rows are ignored. Rows without a common present column have dissimilarity 1, the largest value.
+    :math:`\\delta_k` is 1 if column k is present in both rows, else 0. For a number or a date, :math:`d_k` is :math:`|x_k -
+    y_k|` divided by the column's range in the training rows, at most 1; for a category it is 0 or 1. Columns that are constant
+    in the training rows are ignored. Rows without a common present column have dissimilarity 1, the largest value. If no column
+    varies, or a row has only missing values in those that do, DataError names it.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_columns, n_samples)
-        Values as returned by `GowerScale.scale_values`.
-    scale : GowerScale
-    row_numbers : ndarray of shape (n_samples,)
-        Numbers of the rows in the user's table, for messages.
-
-    Raises
-    ------
-    DataError
-        When no column varies, or a row has only missing values in the columns that vary.
-
-    Notes
-    -----
-    Cost O(n p) per row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality may
-    fail, and rows that differ only where a value is missing have dissimilarity 0.
+    Cost O(n p) per row. Without missing values the square root of d is Euclidean. With missing values the triangle inequality
+    may fail, and rows that differ only where a value is missing have dissimilarity 0.
 
     References
     ----------

@@ -97,22 +97,11 @@ _REDUCED_CHUNK = 2**19
 
 @dataclass(frozen=True)
 class ReducedRows:
-    """Centred and scaled rows in float32, along a few directions or in all columns.
+    """Centred and scaled rows in float32, along a few orthonormal directions or, with `directions` None, in all columns.
 
-    Their distances are those of the original rows times `scale`, or shorter if there are directions.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_directions), float32
-    n_listed : int
-        Length that lists need to contain the k nearest original rows.
-    relative_rounding : float
-        Rounding to float32 in units of the distance of the k-th neighbour; large if groups of rows are far apart.
-    centre : ndarray of shape (n_columns,)
-    scale : float
-        A power of two.
-    directions : ndarray of shape (n_directions, n_columns) or None
-        Orthonormal; None where all columns are kept.
+    Their distances are those of the original rows times `scale`, a power of two, or shorter along directions. Lists need
+    `n_listed` entries to contain the k nearest original rows. `relative_rounding` is the rounding to float32 in units of the
+    distance of the k-th neighbour; it is large if groups of rows are far apart.
     """
 
     rows: Floats32
@@ -124,15 +113,8 @@ class ReducedRows:
 
     @classmethod
     def from_values(cls, values: Floats, k: int, min_recall: float) -> Self:
-        """Return the reduced rows of a matrix.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-        k : int
-            Number of neighbours of each row.
-        min_recall : float
-            Directions are used only if lists along them contain this share of the neighbours, on a sample of rows.
+        """Return the reduced rows of a matrix; directions are used if lists along them contain the share `min_recall` of a
+        sample.
         """
         sample = values[evenly_spaced_rows(len(values), _DIRECTION_ROWS)]
         centre, scale = _centre_and_scale(sample)
@@ -244,17 +226,10 @@ _N_SPLIT_PAIRS = 3
 
 @dataclass(frozen=True)
 class ProjectionTree:
-    """A random-projection tree: the rows sorted by leaf, and the splits.
+    """A random-projection tree: the rows sorted by leaf, of which the first is smaller than LEAF_SIZE by `offset`, and the
+    splits.
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_rows,), int32
-        The rows, sorted by leaf.
-    offset : int
-        Number of rows by which the first leaf is smaller than LEAF_SIZE.
-    directions : ndarray of shape (n_leaves, n_columns), float32
-    thresholds : ndarray of shape (n_leaves,), float32
-        Direction and threshold of each split; the first entry of both is unused.
+    Direction and threshold of each split are entries of two arrays; the first entry of both is unused.
     """
 
     order: Indices
@@ -264,15 +239,8 @@ class ProjectionTree:
 
     @classmethod
     def build(cls, rows: Floats32, seed: int, *, offset: bool = True) -> Self:
-        """Grow a tree.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_columns), float32
-        seed : int
-        offset : bool, default=True
-            Make the first leaf smaller by a random number of rows, so that leaves end at different rows in every tree, even if
-            the rows are on a line.
+        """Grow a tree; with `offset` the first leaf is smaller by a random number of rows, so that leaves end at different rows
+        in every tree, even if the rows are on a line.
         """
         rng = np.random.default_rng(seed)
         n_missing = int(rng.integers(LEAF_SIZE)) if offset else 0
@@ -298,27 +266,9 @@ def build_trees(rows: Floats32, seeds: NDArray[np.int64]) -> list[ProjectionTree
 class NeighborLists:
     """The nearest rows found so far of every row, with the rows sorted by the leaves of a tree.
 
-    The first lists contain the nearest rows of the same leaf, in one tree per seed. Passes improve them in place. New rows are
-    searched after the last pass; the links that `find_nearest` follows are cached until the next pass.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_columns), float32
-    n_listed : int
-        Entries of each list.
-    seeds : ndarray of int64
-        A seed for each tree.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows, n_columns), float32
-        The rows, sorted by leaf.
-    original_rows : ndarray of shape (n_rows,), int32
-        Original number of each sorted row.
-    positions : ndarray of shape (n_rows,), int32
-        Sorted position of each original row.
-    distances, entries : ndarrays of shape (n_rows, n_listed), float32 and int32
-        The lists, in the format of `tamiz.kernels.nn_descent`; there are no distances after `discard_distances`.
+    The first lists contain the nearest rows of the same leaf, in one tree per seed. Passes improve them in place, in the format
+    of `tamiz.kernels.nn_descent`. New rows are searched after the last pass; the links that `find_nearest` follows are cached
+    until the next pass. `original_rows` are the numbers of the sorted rows, and `positions` the inverse.
     """
 
     def __init__(self, rows: Floats32, n_listed: int, seeds: NDArray[np.int64]) -> None:
@@ -396,23 +346,10 @@ class NeighborLists:
 
 
 class NNDescentResult:
-    """The neighbours of points, found by nearest-neighbour descent.
+    """The k neighbours of each point, found by nearest-neighbour descent that stops at a target recall.
 
-    Parameters
-    ----------
-    distinct : DistinctRows
-    k : int
-        Neighbours of each row.
-    target : float
-        The recall at which to stop.
-    seed : int
-
-    Attributes
-    ----------
-    k : int
-    needs_brute_force : bool
-        Whether all pairs must be compared instead: because that is less work than reaching the target, or because float32 cannot
-        distinguish the rows.
+    `needs_brute_force` is whether all pairs must be compared instead: because that is less work than reaching the target, or
+    because float32 cannot distinguish the rows.
     """
 
     def __init__(self, distinct: DistinctRows, k: int, target: float, seed: int) -> None:
@@ -525,22 +462,10 @@ def _hash_rows(values: Floats) -> NDArray[np.uint64]:
 def _nearest_rows(
     distinct: DistinctRows, values: Floats, row_indices: Indices, candidates: Indices, size: int
 ) -> tuple[Floats, Indices]:
-    """Return the `size` nearest rows of each row among its candidate points, with exact distances.
+    """Return the `size` nearest rows of some rows of `values` among their candidate points, with exact distances.
 
-    Parameters
-    ----------
-    distinct : DistinctRows
-    values : ndarray of shape (n_rows, n_columns)
-    row_indices : ndarray of shape (n_lists,), int32
-        The rows of `values` for which lists are computed.
-    candidates : ndarray of shape (n_lists, n_candidates), int32
-        Points of `distinct`. Negative entries are ignored, and duplicates are allowed.
-    size : int
-
-    Returns
-    -------
-    dist, rows : ndarrays of shape (n_lists, size)
-        Nearest first, ties ordered by the lower row; inf and -1 if there are fewer rows.
+    `candidates` has a row for each of `row_indices`; negative entries are ignored, and duplicates are allowed. The nearest row
+    comes first, of ties the lower one; inf and -1 stand for rows that there are not.
     """
     n_lists, n_candidates = candidates.shape
     lengths = np.empty(candidates.size)
@@ -555,16 +480,8 @@ def _nearest_rows(
 class _RecallSample:
     """A sample of points with known true neighbours, on which the recall of lists is estimated.
 
-    Parameters
-    ----------
-    distinct : DistinctRows
-    lists : NeighborLists
-    scale : float
-        Distances between the rows of the lists are at most those of the points times this scale.
-    points : ndarray of shape (n_sampled,)
-        The sampled points.
-    size : int
-        Number of nearest rows of each point, including the point itself.
+    Distances between the rows of the lists are at most those of the points times `scale`; the point itself is one of its `size`
+    nearest rows.
     """
 
     def __init__(
@@ -683,14 +600,8 @@ class NNDescent(NeighborSearch):
 
 
 class NNDescentIndex(EuclideanIndex):
-    """Points with approximate lists of their neighbours.
-
-    Attributes
-    ----------
-    points, distinct
-        As in `EuclideanIndex`.
-    recall : float
-        Recall of the last query among the points themselves; before the first, of 15 neighbours.
+    """Points with approximate lists of their neighbours; `recall` is that of the last query, before the first that of 15
+    neighbours.
     """
 
     description = "approximate, by nearest-neighbour descent"

@@ -168,23 +168,12 @@ class EuclideanPoints(DensePoints):
 
 
 class CosinePoints(DensePoints):
-    """Rows of numbers under the cosine distance, 1 - x.y / (|x| |y|), in [0, 2].
+    """Rows of numbers under the cosine distance, 1 - x.y / (|x| |y|), in [0, 2]; `values` are the unit rows.
 
-    Parameters
-    ----------
-    values : array-like or sparse of shape (n_samples, n_columns)
-    row_numbers : ndarray of shape (n_samples,), default=None
-        Numbers of the rows in the user's table, for messages; None counts from 0.
-
-    Raises
-    ------
-    DataError
-        When a row contains only zeros, or NaN or an infinite number.
-
-    Notes
-    -----
-    The distance is computed as |u - v|^2 / 2 of the unit rows u and v. This keeps the digits of small distances, which 1 - u.v
-    loses, and has the order of the Euclidean distances of the unit rows. The distance of a row and its multiple is at most 1e-31.
+    A row with only zeros, or with NaN or an infinite number, raises DataError with its number in the user's table
+    (`row_numbers`). The distance is computed as |u - v|^2 / 2 of the unit rows u and v. This keeps the digits of small
+    distances, which 1 - u.v loses, and has the order of the Euclidean distances of the unit rows. The distance of a row and its
+    multiple is at most 1e-31.
     """
 
     metric = "cosine"
@@ -253,12 +242,7 @@ def _unit_rows(values: NDArray[Any], row_numbers: Indices | None) -> Floats:
 
 
 class CityBlockPoints(EuclideanPoints):
-    """Rows of numbers under the city block (Manhattan) distance, the sum of absolute differences.
-
-    Notes
-    -----
-    Cost O(n p) per row.
-    """
+    """Rows of numbers under the city block (Manhattan) distance, the sum of absolute differences."""
 
     metric = "cityblock"
 

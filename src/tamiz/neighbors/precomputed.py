@@ -52,13 +52,7 @@ PairCombiner: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 def as_float_matrix(matrix: Any, quantity: str, requested_as: str) -> NDArray[Any]:
     """Return a pairwise matrix as a C-contiguous array of float64 or float32, without a copy if it is one.
 
-    Parameters
-    ----------
-    matrix : array or data frame
-    quantity : str
-        What the numbers are, such as "distances"; used in messages.
-    requested_as : str
-        The parameter that requires such a matrix, such as "metric='precomputed'"; used in messages.
+    Messages name the quantity, such as "distances", and the parameter that requires it, such as "metric='precomputed'".
     """
     if sparse.issparse(matrix):
         one = quantity.removesuffix("s") if quantity == "distances" else "similarity"
@@ -150,8 +144,7 @@ def largest_asymmetry(part: NDArray[Any], mirrored: NDArray[Any], magnitudes: Fl
 def symmetrize(matrix: NDArray[Any], quantity: str, tile_check: TileCheck, combine: PairCombiner) -> NDArray[Any]:
     """Return an exactly symmetric matrix: the matrix itself, or a copy if mirror entries differ by rounding.
 
-    The copy contains `combine` of the two mirror entries, such as `numpy.maximum`. Worse faults raise DataError. The other
-    parameters are those of `worst_pair_fault`.
+    The copy contains `combine` of the two mirror entries, such as `numpy.maximum`. Worse faults raise DataError.
     """
     fault = worst_pair_fault(matrix, quantity, tile_check)
     if fault is None:
@@ -223,23 +216,12 @@ _STORED_TOLERANCE = 1e-6
 
 
 class PrecomputedDistances(PairwisePoints):
-    """Rows given by a matrix of distances.
+    """Rows given by a matrix of distances: symmetric, non-negative, 0 on the diagonal; else DataError names the row and the
+    column.
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n_samples, n_samples)
-        Symmetric, non-negative, 0 on the diagonal. C-contiguous float64 and float32 arrays are not copied.
-
-    Raises
-    ------
-    DataError
-        When the matrix is not valid; the message contains the row and the column.
-
-    Notes
-    -----
-    The matrix is validated in one pass of O(n^2) with O(1) additional memory. Mirror entries may differ by a relative 1e-10 (1e-5
-    in float32). If any differ, a copy with their means is used. Rows whose distances differ by no more than the tolerance are
-    equal.
+    The matrix is validated in one pass of O(n^2) with O(1) additional memory, and not copied if it is a C-contiguous float64 or
+    float32 array. Mirror entries may differ by a relative 1e-10 (1e-5 in float32); if any differ, a copy with their means is
+    used. Rows whose distances differ by no more than the tolerance are equal.
     """
 
     metric = "precomputed"
@@ -316,13 +298,7 @@ class PrecomputedDistances(PairwisePoints):
         )
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows.
-
-        Parameters
-        ----------
-        rows : array-like of shape (n_new, n_samples)
-            The distances of new rows to all training rows.
-        """
+        """Return new rows from their distances to all training rows, of shape (n_new, n_samples)."""
         distances = as_float_matrix(rows, _QUANTITY, _REQUEST)
         check_new_rows(distances, self._distances.shape[1], _QUANTITY)
         raise_fault(worst_row_fault(distances, _value_fault))
@@ -390,16 +366,9 @@ def _value_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault
 
 
 class IncompleteDistances(PrecomputedDistances):
-    """Rows given by a matrix of distances in which missing distances are NaN.
+    """Rows given by a matrix of distances in which missing distances are NaN; such a matrix is copied.
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n_samples, n_samples)
-        As in `PrecomputedDistances`, but entries may be NaN. If one of two mirror entries is NaN, the other one is used.
-
-    Notes
-    -----
-    A matrix with NaN is copied.
+    If one of two mirror entries is NaN, the other one is used.
     """
 
     def __init__(self, matrix: Any) -> None:
@@ -461,24 +430,12 @@ def _has_nan(distances: NDArray[Any]) -> bool:
 
 
 class SparseDistances(Points):
-    """Rows given by a sparse matrix with the distances of some pairs, such as those of nearest neighbours.
+    """Rows given by a sparse matrix with the distances of some pairs, such as those of nearest neighbours; new rows with
+    is_square=False.
 
-    Parameters
-    ----------
-    matrix : sparse matrix of shape (n_samples, n_samples), or of new rows to the fitted rows
-        Non-negative. A stored 0 is a distance of 0, and a pair that is not stored is not known. The diagonal is ignored.
-    is_square : bool, default=True
-        Whether the rows of the matrix are the points themselves, and not new rows.
-
-    Raises
-    ------
-    DataError
-        When the matrix is not valid; the message contains the row and the column.
-
-    Notes
-    -----
-    A distance may be stored in one direction. If it is stored in both, the two may differ by 1e-6 of the largest distance, and
-    their mean is used. Rows at distance 0 are equal, also through other rows.
+    A stored 0 is a distance of 0, and a pair that is not stored is not known. The diagonal is ignored. A distance may be stored
+    in one direction. If it is stored in both, the two may differ by 1e-6 of the largest distance, and their mean is used. Rows
+    at distance 0 are equal, also through other rows. A matrix that is not valid raises DataError with the row and the column.
     """
 
     metric = "precomputed"

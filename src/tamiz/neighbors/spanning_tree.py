@@ -46,18 +46,8 @@ class BallBlocks:
     """Rows divided into blocks, with the bounding ball of each block.
 
     A block contains rows of one component, or of several small ones. Components are merged later but never split, so a block of
-    one component remains one.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_columns)
-    order, positions : ndarray of shape (n_samples,), int32
-        The rows, block by block, and the inverse permutation.
-    starts : ndarray of shape (n_blocks + 1,), int64
-        The rows of block b are `order[starts[b] : starts[b + 1]]`.
-    block_of_row : ndarray of shape (n_samples,), int32
-    centres : ndarray of shape (n_blocks, n_columns)
-    radii : ndarray of shape (n_blocks,)
+    one component remains one. `order` are the rows, block by block, and `positions` the inverse; the rows of block b are
+    `order[starts[b] : starts[b + 1]]`.
     """
 
     def __init__(self, values: Floats, labels: NDArray[np.int32]) -> None:
@@ -110,15 +100,8 @@ class OutsideChunk:
     known edge out of the rows' components. In many columns these bounds are weak, so rows are also projected on the line to
     distant blocks. Bounds from float32 products, centred on the rows, decide which distances are computed in float64.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows,), int32
-    best_distances : ndarray of shape (n_rows,)
-        Distance to the nearest outside row that was found, infinite if none was found.
-    nearest_rows : ndarray of shape (n_rows,), int32
-        That outside row, or the row itself.
-    lower_bounds : ndarray of shape (n_rows,)
-        Lower bound of the distances to outside rows that were skipped.
+    `best_distances` are infinite, and `nearest_rows` the rows themselves, where no outside row was found; `lower_bounds` are
+    those of the distances to outside rows that were skipped.
     """
 
     def __init__(
@@ -272,20 +255,12 @@ _MIN_SEARCH_ROWS = 4096
 
 @dataclass(frozen=True)
 class OutsideNeighbors:
-    """The nearest rows of other components ("outside rows") of some rows.
+    """The nearest rows of other components ("outside rows") of some rows, nearest first, padded with the row itself at
+    infinity.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows,), int32
-        The rows that were searched, in any order.
-    outside_rows : ndarray of shape (n_rows, n_listed), int32
-        Outside rows, nearest first, padded with the row itself.
-    lengths : ndarray of shape (n_rows, n_listed)
-        Their distances; infinite for padding.
-    min_unlisted : ndarray of shape (n_rows,)
-        Lower bound of the distances to rows of components without a listed row; infinite if every component has one.
-    min_unlisted_row : ndarray of shape (n_rows,), int32
-        Lower bound of the lower row of an edge to such a row at exactly the distance `min_unlisted`, for the order of ties.
+    `min_unlisted` is a lower bound of the distances to rows of components without a listed row, infinite if every component has
+    one. For the order of ties, `min_unlisted_row` is a lower bound of the lower row of an edge to such a row at exactly this
+    distance.
     """
 
     rows: NDArray[np.int32]
@@ -300,13 +275,7 @@ class OutsideNeighbors:
 
 
 class OutsideSearch(ABC):
-    """Abstract base class of searches for the nearest rows of other components.
-
-    Attributes
-    ----------
-    n_listed : int
-        Number of outside rows listed for each row.
-    """
+    """Abstract base class of searches for the nearest rows of other components; `n_listed` of them are listed for each row."""
 
     n_listed: int
 
@@ -316,15 +285,8 @@ class OutsideSearch(ABC):
     ) -> OutsideNeighbors:
         """Return the nearest outside rows, at least for every row that may have the shortest edge out of its component.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows,)
-        labels : ndarray of shape (n_samples,)
-            The component of every row of the points.
-        limits : ndarray of shape (n_components,)
-            Length of the shortest known edge out of every component. Longer edges need not be found.
-        min_unlisted : ndarray of shape (n_samples,)
-            Known lower bound of the distance from each row to its outside rows.
+        `labels` are the components of all rows, `limits` the lengths of the shortest known edges out of the components: longer
+        edges need not be found. `min_unlisted` are known lower bounds of the distance from each row to its outside rows.
         """
 
 
@@ -447,18 +409,9 @@ class BallOutsideSearch(OutsideSearch):
 
 @dataclass(frozen=True)
 class SpanningTree:
-    """The minimum spanning tree of rows, with edges sorted by (length, head, tail).
+    """The minimum spanning tree of rows: edges from a lower row (head) to a higher one (tail), sorted by (length, head, tail).
 
     Of edges whose lengths are a tie, the one with the lower rows is used, which makes the tree unique.
-
-    Attributes
-    ----------
-    heads : ndarray of shape (n_edges,), int32
-        The lower row of every edge.
-    tails : ndarray of shape (n_edges,), int32
-        The higher one.
-    lengths : ndarray of shape (n_edges,)
-        Distances in the metric's own unit.
     """
 
     heads: NDArray[np.int32]
@@ -467,19 +420,12 @@ class SpanningTree:
 
 
 def spanning_tree(index: NeighborIndex) -> SpanningTree:
-    """Return the minimum spanning tree of all points.
+    """Return the minimum spanning tree of all points of an exact index; of equal rows, an index of the distinct ones is built.
 
-    Parameters
-    ----------
-    index : NeighborIndex
-        An exact index. If some rows are equal, an index of the distinct rows is built instead.
-
-    Notes
-    -----
-    Boruvka's algorithm: in each round every component is joined by its shortest outgoing edge. A row needs no other search if its
-    farthest listed neighbour is farther than a known edge out of its component. If every component has rows that need one, the
-    components with few such rows are searched, and never the one with the most. Cost: one search of 15 neighbours, O(n k) per
-    round, and O(p) for each pair of rows that the bounds do not exclude, at most O(n^2 p log n).
+    Boruvka's algorithm: in each round every component is joined by its shortest outgoing edge. A row needs no other search if
+    its farthest listed neighbour is farther than a known edge out of its component. If every component has rows that need one,
+    the components with few such rows are searched, and never the one with the most. Cost: one search of 15 neighbours, O(n k)
+    per round, and O(p) for each pair of rows that the bounds do not exclude, at most O(n^2 p log n).
     """
     forest = _Forest(index.points, np.arange(index.points.n_samples))
     if forest.n_components > 1:
@@ -509,16 +455,10 @@ def connecting_edges(
 
 
 class _Forest:
-    """The components during Boruvka's algorithm; equal rows are represented by the lowest of them.
+    """The components during Boruvka's algorithm; equal rows are represented by the lowest of them (`rows`).
 
     Row p has listed rows with their lengths, nearest first, of which those before _cursor[p] are in its own component. Edges to
     rows that are not listed are after (_min_unlisted[p], _min_unlisted_row[p]) in the order of (length, lower row).
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_distinct,)
-        The lowest row of each set of equal rows.
-    n_components : int
     """
 
     def __init__(self, points: Points, labels: NDArray[np.integer]) -> None:
