@@ -36,31 +36,6 @@ def hash_rows(bits, hashes):
         hashes[i] = total
 
 
-@jit(void(ro(float64, 2), ro(int64), ro(uint64), rw(boolean)))
-def mark_duplicates(values, order, hashes, out):
-    """Fill out[p] with whether the rows order[p] and order[p - 1] are equal; rows with different hashes are not compared."""
-    out[0] = False
-    for p in range(1, order.shape[0]):
-        i, j = order[p], order[p - 1]
-        same = hashes[i] == hashes[j]
-        for k in range(values.shape[1]):
-            if not same:
-                break
-            same = values[i, k] == values[j, k]
-        out[p] = same
-
-
-@jit(void(ro(int32), ro(float64), ro(int32), int64, int64, int64, rw(float64), rw(int32)))
-def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
-    """Copy to the rows [first, last) the `size` entries of their group without the row itself, or without the last entry."""
-    for i in range(first, last):
-        start, to, end = group[i] * size, i * (size - 1), (i + 1) * (size - 1)
-        for p in range(start, start + size):
-            if to < end and rows[p] != i:
-                out_dist[to], out_rows[to] = dist[p], rows[p]
-                to += 1
-
-
 # Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
 

@@ -15,6 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.kernels.primitives import distance_keys
 from tamiz.metrics.pair_scan import PairDistances, PairScanRequest, PairScanResult, pair_distances_of, scan_pairs
+from tamiz.neighbors.base import drop_own_rows
 from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import as_array
@@ -82,11 +83,9 @@ def nearest_neighbors(points: Points, rows: Indices, k: int) -> NeighborRanks:
         found = index.query(k)
         return _rank_distances(found.indices.reshape(-1, k), found.distances.reshape(-1, k))
     found = index.query(k + 1, points.take(rows))
-    indices = found.indices.reshape(-1, k + 1)
-    other = indices != rows[:, None]
-    # A row with more than k duplicates of lower number is not among its own k + 1 nearest.
-    other[other.all(axis=1), -1] = False
-    return _rank_distances(indices[other].reshape(-1, k), found.distances.reshape(-1, k + 1)[other].reshape(-1, k))
+    return _rank_distances(
+        *drop_own_rows(rows, found.indices.reshape(-1, k + 1), found.distances.reshape(-1, k + 1)),
+    )
 
 
 def _rank_distances(indices: PointIndices, distances: Floats) -> NeighborRanks:

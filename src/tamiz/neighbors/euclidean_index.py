@@ -15,14 +15,12 @@ from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
 from tamiz.kernels.nearest_neighbors import (
-    copy_group_lists,
     hash_rows,
-    mark_duplicates,
     row_distances,
     sort_heaps,
 )
 from tamiz.kernels.primitives import TIE_WIDTH
-from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
+from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch, drop_own_rows
 from tamiz.neighbors.points import Points
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
@@ -87,8 +85,11 @@ class DistinctRows:
     def _group_rows(self, values: Floats, hashes: NDArray[np.uint64]) -> NDArray[np.integer]:
         """Fill point_of_row, members and starts; return the first row of every group, or all rows if few are duplicates."""
         order = np.argsort(hashes, kind="stable")
-        repeated = np.empty(self.n_rows, dtype=bool)
-        mark_duplicates(values, order, hashes, repeated)
+        repeated = np.zeros(self.n_rows, dtype=bool)
+        at = 1 + np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+        for span in parallel.block_ranges(len(at), 1 + _DISTINCT_CHUNK // max(values.shape[1], 1)):
+            part = at[slice(*span)]
+            repeated[part] = (values[order[part]] == values[order[part - 1]]).all(axis=1)
         if repeated.sum() < _MIN_DUPLICATE_SHARE * self.n_rows:
             self.point_of_row = self.members = np.arange(self.n_rows, dtype=np.int32)
             self.starts = np.arange(self.n_rows + 1)
@@ -109,16 +110,6 @@ class DistinctRows:
         # A row extremely far away is at an infinite distance; callers check the result.
         with np.errstate(over="ignore"):
             return values if self.scale == 1.0 else values * self.scale
-
-    def expand_lists(self, dist: Floats, rows: NDArray[np.int32], size: int) -> tuple[Floats, NDArray[np.int32]]:
-        """Return lists of size - 1 other rows for every row, from lists of the `size` nearest rows of every point."""
-        out_dist, out_rows = np.empty(self.n_rows * (size - 1)), np.empty(self.n_rows * (size - 1), dtype=np.int32)
-
-        def copy(span: tuple[int, int]) -> None:
-            copy_group_lists(self.point_of_row, dist, rows, size, *span, out_dist, out_rows)
-
-        parallel.run_blocks(copy, parallel.block_ranges(self.n_rows, 1 + _DISTINCT_CHUNK // size))
-        return out_dist, out_rows
 
 
 def _scan_rows(values: Floats) -> tuple[float, NDArray[np.uint64]]:
@@ -204,11 +195,15 @@ class EuclideanIndex(NeighborIndex):
         check_integer("n_neighbors", k, low=1, high=self.points.n_samples - (queries is None))
         check_list_memory(n_rows, k)
         if queries is None:
-            dist, rows = self.distinct.expand_lists(*self.nearest_to_points(k + 1), k + 1)
+            dist, rows = self.nearest_to_points(k + 1)
+            group = self.distinct.point_of_row
+            rows, dist = drop_own_rows(
+                np.arange(n_rows), rows.reshape(-1, k + 1)[group], dist.reshape(-1, k + 1)[group]
+            )
         else:
             dist, rows = self.nearest_to_rows(self.distinct.scale_queries(queries), k)
-        dist = metric_distances(self.points, self.distinct, dist)
-        return Neighbors.from_arrays(rows.reshape(n_rows, k), dist.reshape(n_rows, k), self.points.n_samples)
+            dist, rows = dist.reshape(n_rows, k), rows.reshape(n_rows, k)
+        return Neighbors.from_arrays(rows, metric_distances(self.points, self.distinct, dist), self.points.n_samples)
 
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
         distinct, n_rows = self.distinct, (self.points if queries is None else queries).n_samples

@@ -25,7 +25,7 @@ from tamiz.kernels.nn_descent import (
     join_leaves,
 )
 from tamiz.kernels.primitives import distance_keys
-from tamiz.neighbors.base import Neighbors, NeighborSearch
+from tamiz.neighbors.base import Neighbors, NeighborSearch, drop_own_rows
 from tamiz.neighbors.brute_force import ProductIndex
 from tamiz.neighbors.euclidean_index import (
     DistinctRows,
@@ -670,12 +670,9 @@ class NNDescentIndex(EuclideanIndex):
         exact = self._brute_force.query(k + (queries is None), rows)
         indices, distances = exact.indices.reshape(incomplete.size, -1), exact.distances.reshape(incomplete.size, -1)
         if queries is None:
-            # The row itself is removed, or the last entry if many equal rows precede the row itself.
-            others = indices != incomplete[:, None]
-            others[others.all(axis=1), -1] = False
-            indices, distances = indices[others], distances[others]
-        neighbors.indices.reshape(-1, k)[incomplete] = indices.reshape(-1, k)
-        neighbors.distances.reshape(-1, k)[incomplete] = distances.reshape(-1, k)
+            indices, distances = drop_own_rows(incomplete, indices, distances)
+        neighbors.indices.reshape(-1, k)[incomplete] = indices
+        neighbors.distances.reshape(-1, k)[incomplete] = distances
         return neighbors
 
     def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
