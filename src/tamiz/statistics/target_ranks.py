@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks
-from tamiz.kernels.midranks import centred_midranks, group_rank_sums, rank_products
+from tamiz.kernels.midranks import centred_midranks, rank_products
 from tamiz.statistics.whole_columns import WholeColumns
 
 # Bytes for each row while a column is ranked: its values, their order, ranks, codes and a mask.
@@ -128,6 +128,8 @@ class _TargetRanker:
         n_groups: int,
         sums: Floats,
     ) -> GroupRanks:
-        out = np.empty((n_groups, 2))
-        group_rank_sums(values, ranks, included, labels, self._weight, out)
-        return GroupRanks(out[:, 0].copy(), out[:, 1].copy(), float(sums[1]))
+        used = included & ~np.isnan(values) & (self._weight > 0)
+        labels, weight = labels[used], self._weight[used]
+        group_weight = np.bincount(labels, weight, n_groups).astype(np.float64)
+        rank_sum = np.bincount(labels, weight * ranks[used], n_groups).astype(np.float64)
+        return GroupRanks(group_weight, rank_sum, float(sums[1]))
