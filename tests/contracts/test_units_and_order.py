@@ -17,7 +17,7 @@ from tamiz.graphs import ConnectedRadius, KNearest, Radius, SameClass
 from tamiz.graphs.builder import read_points
 from tamiz.graphs.weights import HeatKernel
 from tamiz.neighbors import BruteForce, KDTree, NNDescent
-from tamiz.neighbors.search_choice import choose_exact_search
+from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.spanning_tree import spanning_tree
 from tamiz.reduction import MDS, UMAP, Isomap, LandmarkMDS, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction.layouts.affinities import shortest_edges

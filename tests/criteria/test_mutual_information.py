@@ -11,7 +11,7 @@ from tests.reference import mutual_information as plain
 
 from tamiz import RankSelector, open_table
 from tamiz.criteria import InformationGain, MutualInformation, conditional_mutual_information, mutual_information
-from tamiz.criteria.information_estimators import Variable, digamma_table, neighbor_information
+from tamiz.criteria.neighbor_information import Variable, digamma_table, neighbor_information
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.kernels import mutual_information as kernels
 from tamiz.runtime import parallel

@@ -10,7 +10,7 @@ from tests.reference import relief as plain
 from tests.reference.tables import HERE, shared, weka_case
 
 from tamiz import RankSelector, open_table
-from tamiz.criteria import FisherScore, InformationGain, MultiSURF, ReliefF, row_comparison
+from tamiz.criteria import FisherScore, InformationGain, MultiSURF, ReliefF, relief
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 from tamiz.table.factory import as_table
@@ -340,7 +340,7 @@ def test_max_rows_is_set_by_the_cost_where_the_relevance_is_chosen_by_name(relev
     X, y = np.random.default_rng(12).random((700, 4)), np.tile([*"ab"], 350)
     schema = as_table(X, y).schema
     assert relevance.adapt_to(schema).max_rows is None
-    monkeypatch.setattr(row_comparison, "_MAX_STUDY_DIFFERENCES", 4 * 600**2)
+    monkeypatch.setattr(relief, "_MAX_STUDY_DIFFERENCES", 4 * 600**2)
     assert relevance.adapt_to(schema).max_rows == 600
     assert ReliefF(n_samples=100).adapt_to(schema).max_rows is None
     assert ReliefF(max_rows=650).adapt_to(schema).max_rows == 650

@@ -7,8 +7,8 @@ from tests.metrics.example_maps import MAPS, distances, scattered
 from tests.reference import quality as reference
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from tamiz.metrics import quality, shepard, shepard_diagram
-from tamiz.metrics.shepard_diagram import spearman_correlation
+from tamiz.metrics import quality, shepard, stress
+from tamiz.metrics.stress import spearman_correlation
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -74,7 +74,7 @@ def test_sums_of_the_rank_correlation_do_not_depend_on_the_threads_of_blas(measu
         limits.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
         return spearman_correlation(*distances)
 
-    monkeypatch.setattr(shepard_diagram, "spearman_correlation", correlate)
+    monkeypatch.setattr(stress, "spearman_correlation", correlate)
     rng = np.random.default_rng(0)
     with threadpool_limits(2, "blas"):
         measure(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))

@@ -6,8 +6,7 @@ from scipy.spatial.distance import cdist
 
 from tamiz.exceptions import TamizWarning
 from tamiz.neighbors.brute_force import BruteForce
-from tamiz.neighbors.nn_descent import NNDescent
-from tamiz.neighbors.nn_descent_result import NeighborLists
+from tamiz.neighbors.nn_descent import NeighborLists, NNDescent
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.runtime import parallel, progress
@@ -188,8 +187,8 @@ def test_rows_that_float32_does_not_distinguish_are_compared_in_pairs():
 
 
 def test_a_recall_that_falls_short_is_reported(monkeypatch):
-    monkeypatch.setattr("tamiz.neighbors.nn_descent_result._MAX_PASSES", 0)
-    monkeypatch.setattr("tamiz.neighbors.nn_descent_result._WIDE_PASS", 2)
+    monkeypatch.setattr("tamiz.neighbors.nn_descent._MAX_PASSES", 0)
+    monkeypatch.setattr("tamiz.neighbors.nn_descent._WIDE_PASS", 2)
     values = np.random.default_rng(0).normal(size=(3000, 40))
     index = NNDescent(random_state=0).fit(EuclideanPoints(values))
     with pytest.warns(
@@ -283,7 +282,7 @@ def test_an_approximate_search_suits_many_rows_of_numbers():
 
 def test_a_search_within_a_radius_takes_the_distinct_rows_of_the_index(monkeypatch):
     index = NNDescent(random_state=0).fit(EuclideanPoints(np.random.default_rng(0).normal(size=(2500, 3))))
-    monkeypatch.setattr("tamiz.neighbors.search_rows._scan_rows", None)
+    monkeypatch.setattr("tamiz.neighbors.euclidean_index._scan_rows", None)
     assert index._brute_force.distinct is index.distinct
     assert len(index.query_radius(0.1).indptr) == 2501
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from tamiz.neighbors import ball_blocks, spanning_tree
+from tamiz.neighbors import spanning_tree
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.spanning_tree import choose_outside_search
 
@@ -14,10 +14,10 @@ from .distance_only_points import OnlyDistances
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Every limit so low that sets of sixty rows go the ways of large ones."""
-    for module in (ball_blocks, spanning_tree):
+    for module in (spanning_tree,):
         monkeypatch.setattr(module, "CHUNK_ROWS", 8)
     for module, name, value in [
-        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3),
+        (spanning_tree, "BLOCK_ROWS", 8), (spanning_tree, "_TILE_ROWS", 4), (spanning_tree, "_MIN_BLOCK_ROWS", 3),
         (spanning_tree, "_CHUNKS_PER_BATCH", 1), (spanning_tree, "_CHUNK_VALUES", 200),
     ]:  # fmt: skip
         monkeypatch.setattr(module, name, value)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from tamiz.exceptions import DataError
-from tamiz.neighbors import search_choice
+from tamiz.neighbors import nn_descent
 from tamiz.neighbors.brute_force import BruteForce
-from tamiz.neighbors.kd_tree import KDTree
-from tamiz.neighbors.nn_descent import NNDescent
+from tamiz.neighbors.kd_tree import KDTree, choose_exact_search
+from tamiz.neighbors.nn_descent import NNDescent, choose_search
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
-from tamiz.neighbors.search_choice import choose_exact_search, choose_search
 
 
 def points(n, p):
@@ -45,7 +44,7 @@ def test_without_a_search_an_exact_one_is_taken_where_it_takes_seconds(monkeypat
     assert isinstance(choose_search(None, points(20_000, 2)), KDTree)
     assert isinstance(choose_search(None, points(3000, 30)), BruteForce)
     assert isinstance(choose_search(None, PrecomputedDistances(np.zeros((4, 4)))), BruteForce)
-    monkeypatch.setattr(search_choice, "_MAX_EXACT_SECONDS", 1e-9)
+    monkeypatch.setattr(nn_descent, "_MAX_EXACT_SECONDS", 1e-9)
     assert isinstance(choose_search(None, points(3000, 30)), NNDescent)
     assert isinstance(choose_search(None, points(1999, 30)), BruteForce)
 

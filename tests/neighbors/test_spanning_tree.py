@@ -8,7 +8,6 @@ from scipy.spatial.distance import cdist
 
 from tamiz.exceptions import DataError
 from tamiz.kernels.nearest_neighbors import pair_distances
-from tamiz.neighbors import ball_blocks
 from tamiz.neighbors import spanning_tree as spanning
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.brute_force import BruteForce
@@ -76,10 +75,10 @@ class OfAllPairs(NeighborIndex):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Every limit so low that sets of sixty rows go the ways of large ones."""
-    for module in (ball_blocks, spanning):
+    for module in (spanning,):
         monkeypatch.setattr(module, "CHUNK_ROWS", 16)
     for module, name, value in [
-        (ball_blocks, "BLOCK_ROWS", 8), (ball_blocks, "_TILE_ROWS", 4), (ball_blocks, "_MIN_BLOCK_ROWS", 3),
+        (spanning, "BLOCK_ROWS", 8), (spanning, "_TILE_ROWS", 4), (spanning, "_MIN_BLOCK_ROWS", 3),
         (spanning, "_CHUNKS_PER_BATCH", 1),
         (spanning, "_CHUNK_VALUES", 200), (spanning, "_MIN_SEARCH_ROWS", 1), (spanning, "_N_NEIGHBORS", 2),
     ]:  # fmt: skip
@@ -261,11 +260,11 @@ def test_few_rows_are_searched_for_beyond_their_neighbours(monkeypatch):
 def test_far_clusters_cost_products_of_few_rows(monkeypatch):
     compared = []
 
-    def compare(self, columns, farthest, kept=None, plain=ball_blocks.OutsideChunk._compare):
+    def compare(self, columns, farthest, kept=None, plain=spanning.OutsideChunk._compare):
         compared.append((len(self.rows) if kept is None else len(kept)) * len(columns))
         plain(self, columns, farthest, kept)
 
-    monkeypatch.setattr(ball_blocks.OutsideChunk, "_compare", compare)
+    monkeypatch.setattr(spanning.OutsideChunk, "_compare", compare)
     rng = np.random.default_rng(10)
     X = rng.normal(size=(20_000, 20)) + 1e6 * np.repeat([0, 1], 10_000)[:, None]
     heads, tails, lengths = connecting_edges(OfAllPairs(EuclideanPoints(X)), np.arange(20_000) // 10_000)

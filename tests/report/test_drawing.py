@@ -83,7 +83,7 @@ def test_markers_of_other_shapes_are_drawn_at_their_places() -> None:
 
 
 def test_a_legend_of_many_lines_stands_below_the_chart() -> None:
-    from tamiz.metrics.agreement import RankAgreement
+    from tamiz.metrics.neighborhoods import RankAgreement
 
     k = np.arange(1, 50)
     found = {f"map {j}": RankAgreement(k, k / 50, k / 50, np.full(49, j / 10), j / 10) for j in range(6)}

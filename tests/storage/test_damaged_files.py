@@ -239,7 +239,7 @@ def test_attributes_that_fit_does_not_set_are_refused(path, name):
             r"missing 1 required positional argument",
         ),
         (record("tamiz.graphs.same_class:ClassGraph", n_classes=1), r"missing 2 required positional arguments"),
-        (record("tamiz.neighbors.points:CosinePoints"), r"KeyError\('unit_rows'\)"),
+        (record("tamiz.neighbors.points:CosinePoints"), r"KeyError\('values'\)"),
     ],
     ids=range(6),
 )

@@ -19,7 +19,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder, read_points
 from tamiz.graphs.row_graph import RowGraph
 from tamiz.metrics.evaluation import MapQuality, quality
-from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
+from tamiz.metrics.stress import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns

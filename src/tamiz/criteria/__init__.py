@@ -21,7 +21,7 @@ registry = Registry(
     linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
     permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance
     relieff                 relief:ReliefF                                relevance       ReliefF
-    multisurf               multisurf:MultiSURF                           relevance       MultiSURF
+    multisurf               relief:MultiSURF                              relevance       MultiSURF
     cfs                     cfs:CFS                                       merit           CFS
     mrmr                    mrmr:MRMR                                     merit           MRMR
     jmi                     conditional_redundancy:JMI                    merit           JMI
@@ -41,8 +41,8 @@ registry = Registry(
     cut_points_function     discretization:cut_points                     function        Cut points of numeric columns
     entropy_function        shannon_entropy:entropy                       function        Entropy of a column, in bits
     fisher_function         fisher:fisher_score                           function        Fisher scores of columns
-    information_function    information_estimators:mutual_information     function        Mutual information, in bits
-    conditional_function    information_estimators:conditional_mutual_information function Conditional mutual information, in bits
+    information_function    neighbor_information:mutual_information       function        Mutual information, in bits
+    conditional_function    neighbor_information:conditional_mutual_information function Conditional mutual information, in bits
     laplacian_function      laplacian:laplacian_score                     function        Laplacian scores of columns
     uncertainty_function    uncertainty:symmetric_uncertainty             function        Symmetric uncertainty of columns
     """,

@@ -17,8 +17,6 @@ from tamiz.criteria.fisher import FisherScore as FisherScore
 from tamiz.criteria.fisher import fisher_score as fisher_score
 from tamiz.criteria.independence_test import IndependenceTest as IndependenceTest
 from tamiz.criteria.independence_test import adjust_p_values as adjust_p_values
-from tamiz.criteria.information_estimators import conditional_mutual_information as conditional_mutual_information
-from tamiz.criteria.information_estimators import mutual_information as mutual_information
 from tamiz.criteria.information_gain import GainRatio as GainRatio
 from tamiz.criteria.information_gain import InformationGain as InformationGain
 from tamiz.criteria.laplacian import LaplacianScore as LaplacianScore
@@ -28,9 +26,11 @@ from tamiz.criteria.mcfs import MCFS as MCFS
 from tamiz.criteria.mifs import MIFS as MIFS
 from tamiz.criteria.mifs import MIM as MIM
 from tamiz.criteria.mrmr import MRMR as MRMR
-from tamiz.criteria.multisurf import MultiSURF as MultiSURF
 from tamiz.criteria.neighbor_information import MutualInformation as MutualInformation
+from tamiz.criteria.neighbor_information import conditional_mutual_information as conditional_mutual_information
+from tamiz.criteria.neighbor_information import mutual_information as mutual_information
 from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
+from tamiz.criteria.relief import MultiSURF as MultiSURF
 from tamiz.criteria.relief import ReliefF as ReliefF
 from tamiz.criteria.shannon_entropy import Entropy as Entropy
 from tamiz.criteria.shannon_entropy import entropy as entropy

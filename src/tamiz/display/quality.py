@@ -21,7 +21,7 @@ from tamiz.runtime.random import Seed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tamiz.metrics.agreement import RankAgreement
+    from tamiz.metrics.neighborhoods import RankAgreement
 
 # More pairs are drawn as counts in hexagonal cells.
 _MAX_POINTS = 3000

@@ -40,9 +40,9 @@ from tamiz.models.named_models import resolve_model
 from tamiz.models.refits import RefitBackend
 from tamiz.models.scoring import resolve_scoring
 from tamiz.models.task import make_task
+from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.row_encoders import TableEncoder
-from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel
 from tamiz.runtime.memory import SizeLike

@@ -20,9 +20,9 @@ from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import Neighbors, NeighborSearch
 from tamiz.neighbors.metric_registry import metric_tags
+from tamiz.neighbors.nn_descent import choose_search
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import count_rows
-from tamiz.neighbors.search_choice import choose_search
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_integer
 

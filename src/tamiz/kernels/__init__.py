@@ -1,9 +1,9 @@
 """Numba kernels: loops with arrays and scalars as inputs and outputs, one file for each family of algorithms.
 
 A kernel is serial and works on a range of rows or candidates; `tamiz.runtime.parallel` runs the ranges on threads. A kernel calls
-only kernels of its own file and of `primitives`, because numba's cache does not see an edit in another file. Signatures are
-explicit: a kernel is compiled once, for C-contiguous read-only inputs, and not again for the layout of a caller's array. The first
-call loads it from disk or compiles it, so a program that calls few kernels does not wait for the others.
+only kernels of its own file and of `primitives`, whose text is part of the cache key: numba's cache does not see an edit in another
+file. Signatures are explicit: a kernel is compiled once, for C-contiguous read-only inputs, and not again for the layout of a
+caller's array. The first call loads it from disk or compiles it, so a program that calls few kernels does not wait for the others.
 
 Numba compiles every function that a kernel calls, so kernels copy, fill and search arrays with plain loops. An assignment between
 slices, a list, np.sort or np.searchsorted each adds 0.5 to 3 seconds to the first study.
@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, update_wrapper
+from hashlib import sha256
+from pathlib import Path
 from threading import RLock
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -38,10 +40,17 @@ _COMPILE_LOCK = RLock()
 _READS_MACHINE_CODE = (0, 61) <= numba.version_info[:2] <= (0, 68)
 
 
+PRIMITIVES = Path(__file__).with_name("primitives.py")
+_VERSION = sha256(PRIMITIVES.read_bytes()).hexdigest()
+
+
 class MachineCodeCache(FunctionCache):
-    """Numba's cache, without the registration of all functions that compiled code may call (0.3 s), which only compilation needs
-    and does by itself.
+    """Numba's cache, with `primitives` in its key, and without the registration of all functions that compiled code may call
+    (0.3 s), which only compilation needs and does by itself.
     """
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), _VERSION)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function, None if it is not cached."""

@@ -174,7 +174,7 @@ def _cache_entries(function: Callable[..., Any]) -> set[str] | None:
         folder = Path(numba.njit(cache=True)(function).stats.cache_path)
     except RuntimeError:
         return None
-    made = Path(function.__code__.co_filename).stat().st_mtime
+    made = max(path.stat().st_mtime for path in (Path(function.__code__.co_filename), kernels.PRIMITIVES))
     try:
         entries = [
             entry for entry in os.scandir(folder) if entry.name.endswith(".nbi") and entry.stat().st_mtime >= made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba.types import boolean, float64, int32, int64, void
+from numba.types import boolean, float64, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
@@ -43,17 +43,6 @@ def centred_midranks(values, order, included, weight, ranks, out):
         start = stop
     # The mean of fractional weights is rounded: one value has a rank of nearly 0.
     out[0], out[1] = total, squares if n_distinct > 1 else 0.0
-
-
-@jit(void(ro(float64), ro(float64), ro(boolean), ro(int32), ro(float64), rw(float64, 2)))
-def group_rank_sums(values, ranks, included, labels, weight, out):
-    """Fill out, a row for each group, with the weight and the sum of the ranks of its included rows with a value."""
-    for g in range(out.shape[0]):
-        out[g, 0] = out[g, 1] = 0.0
-    for r in range(values.shape[0]):
-        if included[r] and values[r] == values[r] and weight[r] > 0.0:
-            out[labels[r], 0] += weight[r]
-            out[labels[r], 1] += weight[r] * ranks[r]
 
 
 @jit(float64(ro(float64), ro(float64), ro(float64)))

@@ -23,46 +23,7 @@ TOLERANCE = 16 * 2.0**-52
 # The share of subnormal numbers would be 0, and the k-th neighbour would not be beyond the nearer ones.
 MIN_SLACK = 5e-324
 
-# 64 bits in 6 digits of 11 bits.
 _DIGIT_BITS, _N_DIGITS = 11, 6
-_N_BUCKETS = 1 << _DIGIT_BITS
-_SIGN = np.uint64(1 << 63)
-
-
-@jit(void(ro(uint64), ro(int32), rw(uint64), rw(int32)))
-def sort_with_codes(bits, codes, sorted_bits, sorted_codes):
-    """Sort float64 numbers, passed as their bits, together with the codes of their rows: a radix sort, stable, in O(n)."""
-    n = bits.shape[0]
-    keys, other_keys = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    items, other_items = np.empty(n, np.int32), np.empty(n, np.int32)
-    starts = np.zeros((_N_DIGITS, _N_BUCKETS), np.int64)
-    mask, width = np.uint64(_N_BUCKETS - 1), np.uint64(_DIGIT_BITS)
-    for i in range(n):
-        # Negative numbers have all bits flipped, others the sign: the order of the keys is that of the numbers.
-        key = ~bits[i] if bits[i] & _SIGN else bits[i] | _SIGN
-        keys[i], items[i] = key, codes[i]
-        for digit in range(_N_DIGITS):
-            starts[digit, int64(key & mask)] += 1
-            key >>= width
-    for digit in range(_N_DIGITS):
-        shift = np.uint64(digit * _DIGIT_BITS)
-        if n == 0 or starts[digit, int64((keys[0] >> shift) & mask)] == n:
-            continue
-        before = int64(0)
-        for bucket in range(_N_BUCKETS):
-            count = starts[digit, bucket]
-            starts[digit, bucket] = before
-            before += count
-        for i in range(n):
-            bucket = int64((keys[i] >> shift) & mask)
-            to = starts[digit, bucket]
-            starts[digit, bucket] = to + 1
-            other_keys[to], other_items[to] = keys[i], items[i]
-        keys, other_keys = other_keys, keys
-        items, other_items = other_items, items
-    for i in range(n):
-        sorted_bits[i] = keys[i] ^ _SIGN if keys[i] & _SIGN else ~keys[i]
-        sorted_codes[i] = items[i]
 
 
 @jit(void(ro(float64), ro(int32), rw(int64), rw(float64), rw(int64)))

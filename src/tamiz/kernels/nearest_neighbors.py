@@ -1,6 +1,6 @@
 """Exact nearest-neighbour search: heaps of the nearest rows so far, and tiles of lower bounds that save most distance computations.
 
-`euclidean_distance` is the distance of all exact searches, so all return the same bits. The nearest rows of a query are a heap,
+The nearest rows of a query are a heap,
 `size` entries of two flat arrays with the farthest first, in the order of `primitives.is_nearer`. A *tile* has lower bounds of
 squared distances, from a matrix product in float32, in runs of RUN_LENGTH candidates; NaN pads the last run.
 
@@ -14,7 +14,7 @@ import numpy as np
 from numba.types import boolean, float32, float64, int32, int64, uint64, void
 
 from tamiz.kernels import jit, ro, rw
-from tamiz.kernels.primitives import TIE_WIDTH, is_nearer
+from tamiz.kernels.primitives import TIE_WIDTH, euclidean_distance, is_nearer, sift_down
 
 # The golden ratio times 2^64.
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -36,77 +36,8 @@ def hash_rows(bits, hashes):
         hashes[i] = total
 
 
-@jit(void(ro(float64, 2), ro(int64), ro(uint64), rw(boolean)))
-def mark_duplicates(values, order, hashes, out):
-    """Fill out[p] with whether the rows order[p] and order[p - 1] are equal; rows with different hashes are not compared."""
-    out[0] = False
-    for p in range(1, order.shape[0]):
-        i, j = order[p], order[p - 1]
-        same = hashes[i] == hashes[j]
-        for k in range(values.shape[1]):
-            if not same:
-                break
-            same = values[i, k] == values[j, k]
-        out[p] = same
-
-
-@jit(void(ro(int32), ro(float64), ro(int32), int64, int64, int64, rw(float64), rw(int32)))
-def copy_group_lists(group, dist, rows, size, first, last, out_dist, out_rows):
-    """Copy to the rows [first, last) the `size` entries of their group without the row itself, or without the last entry."""
-    for i in range(first, last):
-        start, to, end = group[i] * size, i * (size - 1), (i + 1) * (size - 1)
-        for p in range(start, start + size):
-            if to < end and rows[p] != i:
-                out_dist[to], out_rows[to] = dist[p], rows[p]
-                to += 1
-
-
-@jit(void(ro(int64), ro(int32), ro(int64), boolean, rw(int64)))
-def expanded_sizes(indptr, points, starts, include_duplicates, out):
-    """Fill out[i] with the number of rows that the points of list i represent, and if asked the other rows of point i."""
-    for i in range(out.shape[0]):
-        total = starts[i + 1] - starts[i] - 1 if include_duplicates else 0
-        for p in range(indptr[i], indptr[i + 1]):
-            total += starts[points[p] + 1] - starts[points[p]]
-        out[i] = total
-
-
-_LISTS = (ro(int64), ro(float64), ro(int32))
-_EXPANDED_LISTS = (ro(int64), rw(float64), rw(int32))
-
-
-@jit(void(ro(int32), *_LISTS, ro(int32), ro(int64), boolean, int64, int64, *_EXPANDED_LISTS))
-def expand_lists(
-    group, indptr, dist, points, members, starts, include_duplicates, first, last, out_indptr, out_dist, out_rows
-):
-    """Fill the lists of the rows [first, last) with every row that the points of their group's list represent.
-
-    With `include_duplicates` the other rows of the group come first, at distance 0.
-    """
-    for i in range(first, last):
-        g, to = group[i], out_indptr[i]
-        if include_duplicates:
-            for m in range(starts[g], starts[g + 1]):
-                if members[m] != i:
-                    out_dist[to], out_rows[to] = 0.0, members[m]
-                    to += 1
-        for p in range(indptr[g], indptr[g + 1]):
-            for m in range(starts[points[p]], starts[points[p] + 1]):
-                out_dist[to], out_rows[to] = dist[p], members[m]
-                to += 1
-
-
 # Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
-
-
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
-def euclidean_distance(a, i, b, j):
-    total = 0.0
-    for k in range(a.shape[1]):
-        difference = a[i, k] - b[j, k]
-        total += difference * difference
-    return np.sqrt(total)
 
 
 @jit(void(ro(float64, 2), ro(int32), ro(float64, 2), ro(int32), rw(float64)))
@@ -120,25 +51,6 @@ def pair_distances(a, i, b, j, out):
 def row_distances(a, i, b, out):
     for j in range(b.shape[0]):
         out[j] = euclidean_distance(a, i, b, j)
-
-
-@jit(void(rw(float64), rw(int32), int64, int64, int64, float64, int32))
-def sift_down(dist, rows, start, size, hole, d, row):
-    """Insert an entry into a heap at a hole, moving farther entries from below up."""
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        c = start + child
-        if child + 1 < size and is_nearer(dist[c], rows[c], dist[c + 1], rows[c + 1]):
-            child += 1
-            c += 1
-        if is_nearer(d, row, dist[c], rows[c]):
-            dist[start + hole], rows[start + hole] = dist[c], rows[c]
-            hole = child
-        else:
-            break
-    dist[start + hole], rows[start + hole] = d, row
 
 
 @jit(boolean(rw(float64), rw(int32), int64, int64, float64, ro(int32), int64, int64))
@@ -177,24 +89,6 @@ def offer_duplicates(factor, members, starts, limits, dist, rows, size):
     for i in range(starts.shape[0] - 1):
         offer_rows(dist, rows, i * size, size, 0.0, members, starts[i], starts[i + 1])
         limits[i // RUN_LENGTH, i % RUN_LENGTH] = dist[i * size] * dist[i * size] * factor
-
-
-@jit(void(ro(float32, 2), ro(int32), ro(float64, 2), float64, int64, rw(float32, 2)))
-def tighten_limits(tile, points, values, factor, size, limits):
-    """Lower the limits of some points to the distance of the last of their `size` nearest among them by the bounds of a tile."""
-    dist, near = np.empty(size), np.empty(size, np.int32)
-    for r in range(points.shape[0]):
-        dist[:] = np.inf
-        near[:] = -1
-        for c in range(points.shape[0]):
-            if tile[r, c] < dist[0]:
-                sift_down(dist, near, 0, size, 0, tile[r, c], c)
-        i, farthest = points[r], 0.0
-        for p in range(size):
-            farthest = max(farthest, euclidean_distance(values, i, values, points[near[p]]) if near[p] >= 0 else np.inf)
-        limits[i // RUN_LENGTH, i % RUN_LENGTH] = min(
-            limits[i // RUN_LENGTH, i % RUN_LENGTH], np.float32(farthest * farthest * factor)
-        )
 
 
 @jit(void(ro(float32, 3), int64, int64, ro(float64, 2), float64, *_HEAPS))
@@ -258,68 +152,6 @@ def scan_query(queries, i, values, members, starts, dist, rows, size):
     for j in range(values.shape[0]):
         d = euclidean_distance(queries, i, values, j)
         offer_rows(dist, rows, i * size, size, d, members, starts[j], starts[j + 1])
-
-
-@jit(int64(ro(float32, 3), float32))
-def count_bounds(tile, limit):
-    """Return the number of bounds of a tile that are at most `limit`."""
-    total = 0
-    for i in range(tile.shape[0]):
-        for a in range(tile.shape[1]):
-            few = np.int32(0)
-            for b in range(tile.shape[2]):
-                few += np.int32(tile[i, a, b] <= limit)
-            total += few
-    return total
-
-
-_PAIRS = (rw(int32), rw(int32), rw(float64))
-
-
-@jit(int64(ro(float32, 3), int64, int64, boolean, ro(float64, 2), ro(float64, 2), float32, float64, *_PAIRS))
-def collect_pairs(tile, i0, j0, upper_triangle, queries, values, limit, radius, low, high, dist):
-    """Fill low, high and dist with the pairs (i0 + i, j0 + j) at a distance of at most `radius`; return their number.
-
-    With `upper_triangle` only the pairs with i0 + i < j0 + j. The arrays must be long enough for every bound of at most `limit`.
-    """
-    found = 0
-    n_rows, n_runs, run = tile.shape
-    for i in range(n_rows):
-        for a in range(n_runs):
-            near = False
-            for b in range(run):
-                near |= tile[i, a, b] <= limit
-            if not near:
-                continue
-            for b in range(run):
-                j = j0 + a * RUN_LENGTH + b
-                if tile[i, a, b] <= limit and (j > i0 + i or not upper_triangle):
-                    d = euclidean_distance(queries, i, values, j)
-                    if d <= radius:
-                        low[found], high[found], dist[found] = i0 + i, j, d
-                        found += 1
-    return found
-
-
-@jit(void(ro(int32), ro(int32), boolean, rw(int64)))
-def count_neighbors(low, high, symmetric, counts):
-    """Count every pair (i, j) for i, and if `symmetric` for j too."""
-    for p in range(low.shape[0]):
-        counts[low[p]] += 1
-        if symmetric:
-            counts[high[p]] += 1
-
-
-@jit(void(ro(int32), ro(int32), ro(float64), boolean, rw(int64), rw(float64), rw(int32)))
-def fill_neighbor_lists(low, high, lengths, symmetric, cursor, dist, rows):
-    """Append every pair (i, j) to the list of i, and if `symmetric` to that of j; cursor[i] is the end of the list of i."""
-    for p in range(low.shape[0]):
-        i, j = low[p], high[p]
-        dist[cursor[i]], rows[cursor[i]] = lengths[p], j
-        cursor[i] += 1
-        if symmetric:
-            dist[cursor[j]], rows[cursor[j]] = lengths[p], i
-            cursor[j] += 1
 
 
 @jit(void(ro(float64, 2), int64, rw(float64), rw(int32), int64))

@@ -22,6 +22,16 @@ from tamiz.kernels.primitives import is_nearer
 
 
 @jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
+def squared_distance(rows, i, others, j):
+    """Return the squared distance between two rows in float32."""
+    total = np.float32(0.0)
+    for d in range(rows.shape[1]):
+        difference = rows[i, d] - others[j, d]
+        total += difference * difference
+    return total
+
+
+@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
 def project_row(rows, i, directions, c):
     total = np.float32(0.0)
     for d in range(rows.shape[1]):
@@ -37,12 +47,9 @@ def choose_direction(rows, order, start, stop, draws, c, directions):
     for t in range(0, draws.shape[1], 2):
         i = order[start + int(draws[c, t] * (stop - start))]
         j = order[start + int(draws[c, t + 1] * (stop - start))]
-        total = np.float32(0.0)
-        for d in range(rows.shape[1]):
-            difference = rows[i, d] - rows[j, d]
-            total += difference * difference
-        if total > farthest:
-            farthest, first, second = total, i, j
+        distance = squared_distance(rows, i, rows, j)
+        if distance > farthest:
+            farthest, first, second = distance, i, j
     for d in range(rows.shape[1]):
         directions[c, d] = rows[first, d] - rows[second, d]
 
@@ -50,10 +57,7 @@ def choose_direction(rows, order, start, stop, draws, c, directions):
 @jit(void(ro(float32, 2), ro(int32), int64, int64, ro(float32, 2), int64, rw(float32)), reassociate=True)
 def project_node(rows, order, start, stop, directions, c, projections):
     for p in range(start, stop):
-        total = np.float32(0.0)
-        for d in range(rows.shape[1]):
-            total += rows[order[p], d] * directions[c, d]
-        projections[p] = total
+        projections[p] = project_row(rows, order[p], directions, c)
 
 
 @jit(void(rw(int32), rw(float32), int64, int64, int64))
@@ -247,11 +251,10 @@ def partition_near(members, first, rows, distances):
     pivot, stop = members[first], first + 1
     for j in range(first + 1, members.shape[0]):
         row = members[j]
-        total = np.float32(0.0)
-        for d in range(rows.shape[1]):
-            difference = rows[row, d] - rows[pivot, d]
-            total += difference * difference
-        if total * ROUNDING_SHARE <= ROUNDING_TOLERANCE * distances[row, distances.shape[1] - 1]:
+        if (
+            squared_distance(rows, row, rows, pivot) * ROUNDING_SHARE
+            <= ROUNDING_TOLERANCE * distances[row, distances.shape[1] - 1]
+        ):
             members[j], members[stop] = members[stop], row
             stop += 1
     return stop
@@ -358,16 +361,6 @@ def join_groups(rows, links, n_links, start, stop, distances, entries):
             begin = end
         n_pairs += n_found * (last - first)
     return n_pairs
-
-
-@jit(float32(ro(float32, 2), int64, ro(float32, 2), int64), reassociate=True)
-def squared_distance(rows, i, others, j):
-    """Return the squared distance between two rows in float32."""
-    total = np.float32(0.0)
-    for d in range(rows.shape[1]):
-        difference = rows[i, d] - others[j, d]
-        total += difference * difference
-    return total
 
 
 @jit(void(ro(float32, 2), ro(int32, 2), ro(int32), ro(float32, 2), ro(int32, 2), ro(int32, 2), rw(int32, 2)))

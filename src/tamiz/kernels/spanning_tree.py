@@ -5,26 +5,14 @@ Edges are ordered by (key of the length, lower row, higher row), so that no two 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba.types import boolean, float32, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
-from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
+from tamiz.kernels.primitives import TIE_WIDTH, distance_key, euclidean_distance, is_nearer
 
 # Candidates whose bounds are compared together before any is examined alone.
 RUN_LENGTH = 64
-
-
-@jit(float64(ro(float64, 2), int64, ro(float64, 2), int64), reassociate=True)
-def _distance(a, i, b, j):
-    """Return the Euclidean distance between row i of a and row j of b, with the same bits as the exact searches."""
-    total = 0.0
-    for k in range(a.shape[1]):
-        difference = a[i, k] - b[j, k]
-        total += difference * difference
-    return math.sqrt(total)
 
 
 @jit(void(ro(int32), ro(int32, 2), ro(float64, 2), rw(int32), rw(float64), rw(int32), rw(int32)))
@@ -100,53 +88,6 @@ def join_components(heads, tails, n_components, labels, is_kept):
     return left
 
 
-@jit(void(ro(float64, 2), ro(int32), ro(int64), int64, int64, rw(float64, 2), rw(float64)))
-def fit_balls(values, order, starts, first, last, centres, radii):
-    """Fill the mean, and the largest distance from it, of the rows order[starts[b] : starts[b + 1]], first <= b < last."""
-    d = values.shape[1]
-    for b in range(first, last):
-        size = starts[b + 1] - starts[b]
-        for k in range(d):
-            centres[b, k] = 0.0
-        for e in range(starts[b], starts[b + 1]):
-            for k in range(d):
-                centres[b, k] += values[order[e], k] / size
-        farthest = 0.0
-        for e in range(starts[b], starts[b + 1]):
-            total = 0.0
-            for k in range(d):
-                difference = values[order[e], k] - centres[b, k]
-                total += difference * difference
-            farthest = max(farthest, total)
-        radii[b] = math.sqrt(farthest)
-
-
-@jit(void(ro(float64, 2), ro(int32), ro(float64), float64, boolean, rw(float32, 2)), reassociate=True)
-def distance_factors(values, rows, origin, scale, is_left, out):
-    """Fill out with factors whose products are squared distances: left (-2 x, |x|^2, 1), right (x, 1, |x|^2).
-
-    x is (row - origin) * scale.
-    """
-    d = values.shape[1]
-    for i in range(rows.shape[0]):
-        square = 0.0
-        for k in range(d):
-            x = (values[rows[i], k] - origin[k]) * scale
-            square += x * x
-            out[i, k] = -2.0 * x if is_left else x
-        out[i, d] = square if is_left else 1.0
-        out[i, d + 1] = 1.0 if is_left else square
-
-
-@jit(void(ro(float64, 2), ro(int32), ro(float64), ro(float64), rw(float64)), reassociate=True)
-def project_on_line(values, rows, origin, direction, out):
-    for i in range(rows.shape[0]):
-        total = 0.0
-        for k in range(values.shape[1]):
-            total += (values[rows[i], k] - origin[k]) * direction[k]
-        out[i] = total
-
-
 @jit(
     void(
         *(ro(float32, 3), ro(int32), ro(int32), ro(int32), ro(float64, 2), float64, float64),
@@ -173,7 +114,7 @@ def nearest_outside(squares, rows, columns, labels, values, scale, slack, best, 
                     if squares[i, run, j] <= most:
                         q = columns[run * length + j]
                         if labels[q] != mine:
-                            distance = _distance(values, rows[i], values, q)
+                            distance = euclidean_distance(values, rows[i], values, q)
                             if is_nearer(distance, q, best[i], other[i]):
                                 best[i], other[i] = distance, q
                                 most = np.float32((distance * scale * (1.0 + TIE_WIDTH)) ** 2 + slack)

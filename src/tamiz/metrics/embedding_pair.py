@@ -14,25 +14,57 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
 from tamiz.kernels.primitives import distance_keys
-from tamiz.metrics.distance_blocks import DistanceSpace, create_space
-from tamiz.metrics.pair_scan import PairScanRequest, PairScanResult, scan_pairs
+from tamiz.metrics.pair_scan import PairDistances, PairScanRequest, PairScanResult, pair_distances_of, scan_pairs
+from tamiz.neighbors.base import drop_own_rows
+from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import as_array
-from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.table.base import Table
+
+
+@dataclass(frozen=True)
+class SampleEstimate:
+    """An estimate and its standard error, which is 0 where every row was counted."""
+
+    value: float
+    error: float
+
+
+def mean_estimate(values: Floats, n: int) -> SampleEstimate:
+    """Estimate the mean over n rows from the values of rows drawn without replacement."""
+    m = len(values)
+    value = float(values.mean())
+    if m == n:
+        return SampleEstimate(value, 0.0)
+    spread = float(np.sum((values - value) ** 2)) / (m - 1)
+    return SampleEstimate(value, float(np.sqrt(max(1.0 - m / n, 0.0) * spread / m)))
+
+
+def ratio_estimate(numerator: Floats, denominator: Floats, n: int) -> SampleEstimate:
+    """Estimate the ratio of two sums over n rows from rows drawn without replacement.
+
+    The standard error is that of the residuals `numerator - ratio * denominator` (Cochran 1977, section 6.5).
+    """
+    whole = float(denominator.sum())
+    value = float(numerator.sum()) / whole
+    m = len(denominator)
+    return SampleEstimate(value, m * mean_estimate(numerator - value * denominator, n).error / whole)
+
+
+def root_estimate(estimate: SampleEstimate) -> SampleEstimate:
+    """Return the square root of an estimate; the error of a root of 0 is the root of the error."""
+    value = float(np.sqrt(estimate.value))
+    return SampleEstimate(value, estimate.error / (2.0 * value) if value else float(np.sqrt(estimate.error)))
+
 
 PointIndices = NDArray[np.int32]
 
 
 class NeighborRanks(NamedTuple):
-    """The k nearest neighbours of some rows, nearest first; ties in the order of row numbers.
+    """The k nearest neighbours of some rows, nearest first, ties in the order of row numbers.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n_rows, k)
-    ranks : ndarray of shape (n_rows, k)
-        One plus the number of other rows that are strictly nearer.
+    A rank is one plus the number of other rows that are strictly nearer.
     """
 
     points: PointIndices
@@ -41,16 +73,19 @@ class NeighborRanks(NamedTuple):
 
 def nearest_neighbors(points: Points, rows: Indices, k: int) -> NeighborRanks:
     """Return the k nearest neighbours of the rows with these ascending numbers, a row itself excluded."""
+    check_memory(
+        _BYTES_PER_NEIGHBOR * len(rows) * k,
+        f"{k:,} neighbours of {len(rows):,} rows",
+        "Lower n_neighbors, or evaluate a sample of rows.",
+    )
     index = choose_exact_search(points).fit(points)
     if len(rows) == points.n_samples:
         found = index.query(k)
         return _rank_distances(found.indices.reshape(-1, k), found.distances.reshape(-1, k))
     found = index.query(k + 1, points.take(rows))
-    indices = found.indices.reshape(-1, k + 1)
-    other = indices != rows[:, None]
-    # A row with more than k duplicates of lower number is not among its own k + 1 nearest.
-    other[other.all(axis=1), -1] = False
-    return _rank_distances(indices[other].reshape(-1, k), found.distances.reshape(-1, k + 1)[other].reshape(-1, k))
+    return _rank_distances(
+        *drop_own_rows(rows, found.indices.reshape(-1, k + 1), found.distances.reshape(-1, k + 1)),
+    )
 
 
 def _rank_distances(indices: PointIndices, distances: Floats) -> NeighborRanks:
@@ -66,15 +101,7 @@ _BYTES_PER_NEIGHBOR = 100.0
 
 @dataclass(frozen=True)
 class EmbeddingPair:
-    """Points of the data and the coordinates of the same rows on a map.
-
-    Attributes
-    ----------
-    data : Points
-    embedding : EuclideanPoints
-    rows : ndarray of row numbers, ascending
-        The rows that are compared with all rows.
-    """
+    """Points of the data and the coordinates of the same rows on a map; `rows` are compared with all rows."""
 
     data: Points
     embedding: EuclideanPoints
@@ -85,8 +112,8 @@ class EmbeddingPair:
         return self.data.n_samples
 
     @cached_property
-    def spaces(self) -> tuple[DistanceSpace, DistanceSpace]:
-        return create_space(self.data), create_space(self.embedding)
+    def spaces(self) -> tuple[PairDistances, PairDistances]:
+        return pair_distances_of(self.data), pair_distances_of(self.embedding)
 
     def sample_rows(self, m: int | None, rng: np.random.Generator) -> EmbeddingPair:
         """Return the pair restricted to m rows drawn at random; None keeps the rows."""
@@ -96,19 +123,10 @@ class EmbeddingPair:
         return self if m == self.n else replace(self, rows=np.sort(rng.choice(self.n, m, replace=False)))
 
     def data_neighbors(self, k: int) -> NeighborRanks:
-        return self._nearest(self.data, k)
+        return nearest_neighbors(self.data, self.rows, k)
 
     def map_neighbors(self, k: int) -> NeighborRanks:
-        return self._nearest(self.embedding, k)
-
-    def _nearest(self, points: Points, k: int) -> NeighborRanks:
-        n_rows = len(self.rows)
-        check_memory(
-            _BYTES_PER_NEIGHBOR * n_rows * k,
-            f"{k:,} neighbours of {n_rows:,} rows",
-            "Lower n_neighbors, or evaluate a sample of rows.",
-        )
-        return nearest_neighbors(points, self.rows, k)
+        return nearest_neighbors(self.embedding, self.rows, k)
 
     def scan(self, **requested: Any) -> PairScanResult:
         """Make one pass over the pairs; keywords are those of `PairScanRequest`."""
@@ -116,15 +134,7 @@ class EmbeddingPair:
 
 
 def read_embedding_pair(X: Any, embedding: Any, metric: str) -> EmbeddingPair:
-    """Read the data and the map and check that they have the same rows; every row is compared with all.
-
-    Parameters
-    ----------
-    X : array, data frame, sparse matrix or Table
-    embedding : array or data frame of shape (n_samples, n_components)
-    metric : str
-        A name in the metric registry of `tamiz.neighbors`.
-    """
+    """Read the data and the map and check that they have the same rows; every row is compared with all."""
     coordinates = _read_embedding(embedding)
     if isinstance(X, Table) and X.schema.weight is not None:
         raise DataError(

@@ -9,15 +9,44 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamiz.arrays import Floats, Indices
-from tamiz.metrics.agreement import RankAgreement, agreement_from_scan, area_rank_weights, row_areas
-from tamiz.metrics.embedding_pair import check_neighbors_below_half, read_embedding_pair
-from tamiz.metrics.estimates import QualityMeasure, SampleEstimate, mean_estimate
-from tamiz.metrics.neighborhoods import Neighborhoods, majority_vote_hits, read_labels
-from tamiz.metrics.shepard_diagram import PairSample, rank_correlation_estimate
-from tamiz.metrics.stress import DistanceFit, fit_from_scan, initial_scales
+from tamiz.metrics.embedding_pair import check_neighbors_below_half, mean_estimate, read_embedding_pair
+from tamiz.metrics.neighborhoods import (
+    RankAgreement,
+    agreement_from_scan,
+    area_rank_weights,
+    majority_vote_hits,
+    neighbor_recall,
+    rank_penalty_scores,
+    read_labels,
+    relative_rank_errors,
+    row_areas,
+)
+from tamiz.metrics.stress import PairSample, fit_from_scan, initial_scales, rank_correlation_estimate
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.result_tables import html_table
+
+
+@dataclass(frozen=True)
+class QualityMeasure:
+    """One quality measure of a map.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+    error : float
+        Standard error; 0 where the value is exact.
+    larger_is_better : bool
+    meaning : str
+        One-line definition.
+    """
+
+    name: str
+    value: float
+    error: float
+    larger_is_better: bool
+    meaning: str
 
 
 @dataclass(frozen=True)
@@ -250,37 +279,25 @@ def quality(
         )
         fit = fit_from_scan(pair, scales, found)
         ranks = rank_correlation_estimate(drawn, found, pair.rows)
-    near = Neighborhoods(pair.n, data, mapped, found)
-    points = PointQuality(
-        pair.rows, fit.row_stress(), near.trustworthiness(), near.continuity(), near.recall(), row_areas(found)
-    )
-    votes = None if codes is None else majority_vote_hits(codes, mapped.points, pair.rows)
-    estimates = _fit_estimates(fit) | {"rank_correlation": ranks}
-    estimates |= {name: mean_estimate(values, pair.n) for name, values in _row_values(near, points, votes).items()}
-    measures = tuple(_create_measure(name, estimates[name]) for name in _MEASURES if name in estimates)
-    return MapQuality(measures, points, agreement_from_scan(pair, found), pair.n, k, metric)
-
-
-def _fit_estimates(fit: DistanceFit) -> dict[str, SampleEstimate]:
-    return {
+    trust, continuity = (rank_penalty_scores(ranks, pair.n) for ranks in (found.ranks_in_data, found.ranks_in_map))
+    recall = neighbor_recall(data.points, mapped.points)
+    points = PointQuality(pair.rows, fit.row_stress(), trust, continuity, recall, row_areas(found))
+    of_rows = {
+        "trustworthiness": trust,
+        "continuity": continuity,
+        "neighborhood_recall": recall,
+        "map_rank_error": relative_rank_errors(mapped, found.ranks_in_data, pair.n),
+        "data_rank_error": relative_rank_errors(data, found.ranks_in_map, pair.n),
+        "rank_agreement": points.rank_agreement,
+    }
+    if codes is not None:
+        of_rows["label_accuracy"] = majority_vote_hits(codes, mapped.points, pair.rows)
+    estimates = {
         "normalized_stress": fit.normalized_stress(best=False),
         "kruskal_stress": fit.kruskal_stress(best=True),
         "correlation": fit.correlation(),
+        "rank_correlation": ranks,
+        **{name: mean_estimate(values, pair.n) for name, values in of_rows.items()},
     }
-
-
-def _row_values(neighborhoods: Neighborhoods, points: PointQuality, votes: Floats | None) -> dict[str, Floats]:
-    values = {
-        "trustworthiness": points.trustworthiness,
-        "continuity": points.continuity,
-        "neighborhood_recall": points.recall,
-        "map_rank_error": neighborhoods.map_rank_errors(),
-        "data_rank_error": neighborhoods.data_rank_errors(),
-        "rank_agreement": points.rank_agreement,
-    }
-    return values if votes is None else values | {"label_accuracy": votes}
-
-
-def _create_measure(name: str, estimate: SampleEstimate) -> QualityMeasure:
-    larger_is_better, meaning = _MEASURES[name]
-    return QualityMeasure(name, estimate.value, estimate.error, larger_is_better, meaning)
+    measures = tuple(QualityMeasure(name, one.value, one.error, *_MEASURES[name]) for name, one in estimates.items())
+    return MapQuality(measures, points, agreement_from_scan(pair, found), pair.n, k, metric)

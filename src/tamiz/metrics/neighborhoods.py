@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tamiz.arrays import Codes, Floats
 from tamiz.exceptions import DataError
@@ -17,62 +17,189 @@ from tamiz.metrics.embedding_pair import (
     check_neighbors_below_half,
     check_neighbors_below_n,
     check_three_rows,
+    mean_estimate,
     read_embedding_pair,
 )
 from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.validation import check_memory
 from tamiz.table.in_memory import code_vector
 
 
 @dataclass(frozen=True)
-class Neighborhoods:
-    """The neighbours of some rows in the data and on the map, with their ranks in the other space.
+class RankAgreement:
+    """Shares of the K nearest neighbours that data and map have in common, for every K.
 
     Attributes
     ----------
-    n : int
-        Number of all rows.
-    data, embedding : NeighborRanks
-    scan : PairScanResult
-        `ranks_in_map` of the neighbours in the data, `ranks_in_data` of the neighbours on the map.
+    n_neighbors : ndarray of shape (n_samples - 2,)
+        K, from 1.
+    q_nx : ndarray of the same shape
+        Mean share of the K nearest neighbours in the data that are among the K nearest on the map.
+    lcmc : ndarray of the same shape
+        Local continuity meta-criterion: `q_nx` minus its value for a random map, K / (n_samples - 1).
+    r_nx : ndarray of the same shape
+        `q_nx` rescaled to 1 for a map that preserves all neighbours and 0 for a random map.
+    area : float
+        The mean of `r_nx` with weights 1 / K, so that small neighbourhoods count as much as large ones; at most 1.
+    area_error : float
+        Standard error of `area`; 0 where every row was counted.
     """
 
-    n: int
-    data: NeighborRanks
-    embedding: NeighborRanks
-    scan: PairScanResult
-
-    @classmethod
-    def from_pair(cls, pair: EmbeddingPair, k: int) -> Neighborhoods:
-        """Find the k nearest neighbours in both spaces and compute their ranks in one pass over the pairs."""
-        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
-        found = pair.scan(data_neighbors=data.points, map_neighbors=mapped.points)
-        return cls(pair.n, data, mapped, found)
-
-    def trustworthiness(self) -> Floats:
-        return _rank_penalty_score(self.scan.ranks_in_data, self.n)
-
-    def continuity(self) -> Floats:
-        return _rank_penalty_score(self.scan.ranks_in_map, self.n)
-
-    def recall(self) -> Floats:
-        """Return the share of each row's neighbours in the data that are its neighbours on the map."""
-        return neighbor_recall(self.data.points, self.embedding.points)
-
-    def map_rank_errors(self) -> Floats:
-        return _relative_rank_errors(self.embedding, self.scan.ranks_in_data, self.n)
-
-    def data_rank_errors(self) -> Floats:
-        return _relative_rank_errors(self.data, self.scan.ranks_in_map, self.n)
+    n_neighbors: NDArray[np.int64]
+    q_nx: Floats
+    lcmc: Floats
+    r_nx: Floats
+    area: float
+    area_error: float = 0.0
 
 
-def _rank_penalty_score(ranks: Any, n: int) -> Floats:
+def rank_agreement(
+    X: Any, embedding: Any, *, metric: str = "euclidean", sample: int | None = None, random_state: Seed = 0
+) -> RankAgreement:
+    r"""Curves Q_NX, LCMC and R_NX of a map over all sizes of neighbourhoods, and the area under R_NX.
+
+    .. math:: R_{NX}(K) = \frac{(n - 1) Q_{NX}(K) - K}{n - 1 - K}, \quad
+              \mathrm{area} = \sum_{K=1}^{n-2} \frac{R_{NX}(K)}{K} \Big/ \sum_{K=1}^{n-2} \frac{1}{K}
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Table
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, from any method.
+    metric : str, default="euclidean"
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
+    sample : int, default=None
+        Number of rows drawn at random and compared with all rows; `area_error` is then above 0. None uses every row.
+    random_state : int, Generator or None, default=0
+        Draws the sample of rows.
+
+    Returns
+    -------
+    RankAgreement
+        `n_neighbors`, `q_nx`, `lcmc`, `r_nx` and `area`.
+
+    Raises
+    ------
+    DataError
+        When there is not one row of coordinates for every row of X, or fewer than 3 rows.
+
+    Notes
+    -----
+    Cost O(n^2 p), because all rows are ranked about each row; memory O(n p). Ties are ranked by row number, so that ranks are a
+    permutation.
+
+    References
+    ----------
+    Lee and Verleysen (2009), Quality assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72; Lee, Renard,
+    Bernard, Dupont and Verleysen (2013), Type 1 and 2 mixtures of Kullback-Leibler divergences as cost functions in
+    dimensionality reduction based on similarity preservation, Neurocomputing 112.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import rank_agreement
+    >>> found = rank_agreement([[0.0], [1.0], [2.1], [3.3], [4.6]], [[0.0], [1.0], [2.1], [3.3], [0.1]])
+    >>> found.q_nx.round(3), found.r_nx.round(3), round(found.area, 3)
+    (array([0.4  , 0.5  , 0.733]), array([ 0.2  ,  0.   , -0.067]), 0.097)
+    """
+    with parallel.thread_session():
+        pair = read_embedding_pair(X, embedding, metric)
+        weights = area_rank_weights(pair.n)
+        pair = pair.sample_rows(sample, make_rng(random_state))
+        return agreement_from_scan(pair, pair.scan(rank_weights=weights))
+
+
+def co_ranking(X: Any, embedding: Any, *, metric: str = "euclidean") -> NDArray[np.int64]:
+    r"""Co-ranking matrix of a map: how many pairs of rows have rank r in the data and rank s on the map.
+
+    .. math:: q_{rs} = |\{(i, j) : r(i, j) = r, \; \hat r(i, j) = s\}|
+
+    Parameters
+    ----------
+    X : array, data frame, sparse matrix or Table
+        The rows that were mapped; a square matrix of distances with metric="precomputed".
+    embedding : array or data frame of shape (n_samples, n_components)
+        The coordinates of the rows on the map, from any method.
+    metric : str, default="euclidean"
+        Metric of the data: "euclidean", "seuclidean", "cityblock", "cosine", "gower" or "precomputed". Distances on the map are
+        always Euclidean.
+
+    Returns
+    -------
+    ndarray of shape (n_samples - 1, n_samples - 1)
+        Entry (r - 1, s - 1) counts the ordered pairs; rows and columns sum to n_samples. Pairs right of the diagonal lie too far
+        apart on the map (extrusions), those left of it too near (intrusions).
+
+    Raises
+    ------
+    MemoryError
+        When the matrix does not fit in memory.
+    DataError
+        When there is not one row of coordinates for every row of X, or fewer than 3 rows.
+
+    Notes
+    -----
+    Cost O(n^2 p), memory O(n^2) for the returned matrix. Ranks are those of `rank_agreement`, which needs no matrix.
+
+    References
+    ----------
+    Lee and Verleysen (2009), Quality assessment of dimensionality reduction: rank-based criteria, Neurocomputing 72.
+
+    Examples
+    --------
+    >>> from tamiz.metrics import co_ranking
+    >>> co_ranking([[0.0], [1.0], [3.0]], [[0.0], [3.0], [1.0]])
+    array([[0, 3],
+           [3, 0]])
+    """
+    with parallel.thread_session():
+        pair = read_embedding_pair(X, embedding, metric)
+        check_three_rows(pair.n)
+        check_memory(
+            8.0 * pair.n**2,
+            f"The co-ranking matrix of {pair.n:,} rows",
+            "Use rank_agreement, which needs no matrix.",
+        )
+        return pair.scan(rank_pairs=True).rank_pairs
+
+
+def area_rank_weights(n: int) -> Floats:
+    """Return the contribution of a pair to its row's area under R_NX, indexed by the larger of its two ranks.
+
+    A pair of larger rank r counts in Q_NX(K) for every K >= r.
+    """
+    check_three_rows(n)
+    sizes = np.arange(1, n - 1)
+    parts = (n - 1) / (sizes * sizes * (n - 1.0 - sizes))
+    weights = np.zeros(n)
+    weights[1 : n - 1] = np.cumsum(parts[::-1])[::-1]
+    return weights / (1.0 / sizes).sum()
+
+
+def row_areas(scan: PairScanResult) -> Floats:
+    """Return the area under R_NX of each row; their mean is the area of the map."""
+    return scan.weighted_counts - 1.0
+
+
+def agreement_from_scan(pair: EmbeddingPair, scan: PairScanResult) -> RankAgreement:
+    """Return the curves from the counts of a pass over the pairs."""
+    n = pair.n
+    k = np.arange(1, n - 1)
+    q = np.cumsum(scan.larger_ranks[1 : n - 1]) / (k * float(len(pair.rows)))
+    area = mean_estimate(row_areas(scan), n)
+    return RankAgreement(k, q, q - k / (n - 1.0), ((n - 1.0) * q - k) / (n - 1.0 - k), area.value, area.error)
+
+
+def rank_penalty_scores(ranks: Any, n: int) -> Floats:
     k = ranks.shape[1]
     beyond = np.maximum(ranks - k, 0).sum(axis=1)
     return 1.0 - beyond * (2.0 / (k * (2.0 * n - 3.0 * k - 1.0)))
 
 
-def _relative_rank_errors(nearest: NeighborRanks, ranks: Any, n: int) -> Floats:
+def relative_rank_errors(nearest: NeighborRanks, ranks: Any, n: int) -> Floats:
     order = np.arange(1, ranks.shape[1] + 1)
     largest = (np.abs(n - 2 * order) / order).sum()
     return (np.abs(nearest.ranks - ranks) / nearest.ranks).sum(axis=1) / largest
@@ -136,7 +263,7 @@ def trustworthiness(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str
         pair = read_embedding_pair(X, embedding, metric)
         k = check_neighbors_below_half(n_neighbors, pair.n)
         mapped = pair.map_neighbors(k)
-        return float(_rank_penalty_score(pair.scan(map_neighbors=mapped.points).ranks_in_data, pair.n).mean())
+        return float(rank_penalty_scores(pair.scan(map_neighbors=mapped.points).ranks_in_data, pair.n).mean())
 
 
 def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -190,7 +317,7 @@ def continuity(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "e
         pair = read_embedding_pair(X, embedding, metric)
         k = check_neighbors_below_half(n_neighbors, pair.n)
         data = pair.data_neighbors(k)
-        return float(_rank_penalty_score(pair.scan(data_neighbors=data.points).ranks_in_map, pair.n).mean())
+        return float(rank_penalty_scores(pair.scan(data_neighbors=data.points).ranks_in_map, pair.n).mean())
 
 
 def neighborhood_recall(X: Any, embedding: Any, *, n_neighbors: int = 5, metric: str = "euclidean") -> float:
@@ -316,8 +443,11 @@ def mean_relative_rank_errors(X: Any, embedding: Any, *, n_neighbors: int = 5, m
     with parallel.thread_session():
         pair = read_embedding_pair(X, embedding, metric)
         check_three_rows(pair.n)
-        near = Neighborhoods.from_pair(pair, check_neighbors_below_n(n_neighbors, pair.n))
-        return RankErrors(float(near.map_rank_errors().mean()), float(near.data_rank_errors().mean()))
+        k = check_neighbors_below_n(n_neighbors, pair.n)
+        data, mapped = pair.data_neighbors(k), pair.map_neighbors(k)
+        found = pair.scan(data_neighbors=data.points, map_neighbors=mapped.points)
+        of_map = relative_rank_errors(mapped, found.ranks_in_data, pair.n)
+        return RankErrors(float(of_map.mean()), float(relative_rank_errors(data, found.ranks_in_map, pair.n).mean()))
 
 
 def label_accuracy(embedding: Any, labels: ArrayLike, *, n_neighbors: int = 5) -> float:

@@ -79,6 +79,14 @@ class Neighbors:
         return Neighbors(indptr, indices, distances, self.n_points)
 
 
+def drop_own_rows(rows: Indices, indices: NDArray[np.int32], distances: Floats) -> tuple[NDArray[np.int32], Floats]:
+    """Return lists of the neighbours of some rows without the row itself, or without the last if many equal rows precede it."""
+    others = indices != rows[:, None]
+    others[others.all(axis=1), -1] = False
+    shape = len(rows), indices.shape[1] - 1
+    return indices[others].reshape(shape), distances[others].reshape(shape)
+
+
 class NeighborIndex(Serializable, ABC):
     """Abstract base class of indexes of points that answer neighbour queries.
 

@@ -6,7 +6,11 @@ define distances, such as sparse or precomputed ones, are compared by blocks of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,33 +18,346 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats
 from tamiz.kernels.nearest_neighbors import (
     RUN_LENGTH,
-    collect_pairs,
-    count_bounds,
     offer_duplicates,
+    pair_distances,
     row_distances,
     scan_query,
     scan_tile_pairs,
     scan_tile_rows,
     select_nearest,
-    tighten_limits,
 )
 from tamiz.kernels.primitives import TIE_WIDTH, distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
-from tamiz.neighbors.distance_bounds import TILE_ROWS, BoundTiles, DistanceBounds, choose_projection, left_factors
-from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, check_list_memory, check_pair_memory, sort_lists
+from tamiz.neighbors.euclidean_index import (
+    DistinctRows,
+    EuclideanIndex,
+    PairArrays,
+    check_list_memory,
+    check_pair_memory,
+    evenly_spaced_rows,
+    leading_directions,
+    sort_lists,
+)
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import SparseDistances, StoredDistanceIndex
-from tamiz.neighbors.projection_tree import ProjectionTree
-from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_integer
+
+Floats32 = NDArray[np.float32]
+Output = TypeVar("Output")
+
+# Largest number of points of a block, and rows of one product: the tile of a product stays in the cache until it is read.
+_BLOCK_POINTS, TILE_ROWS = 2048, 256
+# Least number of blocks, so that many threads can work on disjoint pairs of blocks.
+_MIN_BLOCKS = 16
+
+
+class BoundTiles:
+    """Visits the bounds of all pairs of points, or of queries and points, in tiles."""
+
+    def __init__(self, bounds: DistanceBounds) -> None:
+        self.bounds = bounds
+        n_padded = len(bounds.right_factors)
+        size = max(RUN_LENGTH, min(_BLOCK_POINTS, -(-n_padded // (_MIN_BLOCKS * RUN_LENGTH)) * RUN_LENGTH))
+        self.blocks = parallel.block_ranges(n_padded, size)
+        self._buffers = parallel.BufferPool(lambda: np.empty(TILE_ROWS * size, dtype=np.float32))
+
+    def map_point_tiles(self, visit: Callable[[NDArray[np.float32], int, int, bool], Output]) -> Iterator[Output]:
+        """Yield `visit(tile, i, j, triangle)` for all tiles: entry (r, c) is the bound of the points i + r and j + c.
+
+        Every pair of points is in one tile; in a tile with `triangle` only the entries i + r < j + c count. Two visits to the same
+        points never run at the same time. The order of the visits is not fixed; the order of the results is.
+        """
+        locks = [threading.Lock() for _ in self.blocks]
+
+        def visit_pair(pair: tuple[int, int]) -> list[Output]:
+            (low, high), (block_start, block_stop) = pair, self.blocks[pair[1]]
+            results = []
+            with ExitStack() as stack:
+                for block in sorted({low, high}):
+                    stack.enter_context(locks[block])
+                buffer = stack.enter_context(self._buffers.acquire())
+                for start, stop in self._block_spans(low):
+                    first = start if low == high else block_start
+                    left = left_factors(self.bounds.right_factors[start:stop])
+                    tile = self.bounds.tile(left, first, block_stop, buffer)
+                    results.append(visit(tile, start, first, low == high))
+            return results
+
+        pairs = _tournament_rounds(len(self.blocks))
+        for results in progress.track_progress("Neighbours", parallel.map_blocks(visit_pair, pairs), len(pairs)):
+            yield from results
+
+    def _block_spans(self, block: int) -> list[tuple[int, int]]:
+        start, stop = self.blocks[block]
+        stop = min(stop, self.bounds.n_points)
+        return [(start + a, start + b) for a, b in parallel.block_ranges(stop - start, TILE_ROWS)]
+
+    def query_tiles(self, right_factors: NDArray[np.floating]) -> Iterator[tuple[Floats32, int]]:
+        """Yield the tiles of at most TILE_ROWS queries, each with the number of its first point; they share one buffer."""
+        left = left_factors(right_factors)
+        with self._buffers.acquire() as buffer:
+            for start, stop in self.blocks:
+                yield self.bounds.tile(left, start, stop, buffer), start
+
+
+def _tournament_rounds(n_blocks: int) -> list[tuple[int, int]]:
+    """Return all pairs of blocks: each block with itself, then rounds of a round-robin tournament, with disjoint pairs."""
+    n_rounds = n_blocks + n_blocks % 2 - 1
+    pairs = [(block, block) for block in range(n_blocks)]
+    for around in range(n_rounds):
+        met = [((around + step) % n_rounds, (around - step) % n_rounds) for step in range(1, (n_rounds + 1) // 2)]
+        met += [(around, n_blocks - 1)] if n_blocks % 2 == 0 else []
+        pairs += [(min(pair), max(pair)) for pair in met]
+    return pairs
+
+
+# Coordinates are scaled to about 2^20, so that their squares neither overflow nor underflow in float32.
+SCALE_EXPONENT = 20
+# Sample sizes: rows for the centre (their median), rows for the directions, rows and queries of the trial.
+_CENTRE_ROWS, _DIRECTION_ROWS, _TRIAL_ROWS, _TRIAL_QUERIES = 1024, 2048, 2048, 16
+# With fewer points all columns are used, without a trial.
+_MIN_POINTS = 8192
+# Number of neighbours that the trial assumes.
+_TYPICAL_NEIGHBORS = 15
+# Candidate numbers of directions for the product.
+_PRODUCT_DIRECTIONS = (32, 64, 96, 128, 192)
+# Measured nanoseconds on one thread: a column of a float32 product, a bound compared, and a distance computed.
+_PRODUCT_NS, _BOUND_NS, _DISTANCE_NS = 0.028, 0.5, 200.0
+_DISTANCE_COLUMN_NS = 0.8
+# Ratio of all candidates of a search to those within the final limits; the limits decrease during the search.
+_EARLY_CANDIDATE_FACTOR = 4.0
+
+
+@dataclass(frozen=True)
+class ContractiveProjection:
+    """A map f of rows that lengthens no distance: |f(x) - f(y)| <= scale |x - y|, with a power of two as scale.
+
+    Along `directions`, which are orthonormal up to `orthogonality_error` in the spectral norm, the coordinates are the
+    projections and the length of the remainder. None uses all columns.
+    """
+
+    centre: Floats
+    scale: float
+    directions: Floats | None = None
+    orthogonality_error: float = 0.0
+
+    @property
+    def relative_error(self) -> float:
+        """Bound of the error of a row's float64 coordinates, relative to the length of the row."""
+        if self.directions is None:
+            return 2.0**-52
+        n_columns, n_directions = self.directions.shape
+        rotation = 1.01 * n_columns * np.sqrt(n_directions) * 2.0**-53
+        # The remainder is the root of a difference, so its error is at most the root of the difference's error.
+        return float(rotation + np.sqrt(self.orthogonality_error + 4 * rotation + 4 * n_columns * 2.0**-53))
+
+    def project(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return the coordinates, and the lengths of the centred rows."""
+        centred = rows - self.centre
+        centred *= self.scale
+        squares = np.einsum("ij,ij->i", centred, centred)
+        if self.directions is None:
+            return centred, np.sqrt(squares)
+        along = centred @ self.directions
+        remainder = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", along, along), 0.0))
+        # Directions slightly longer than 1 would lengthen distances, so the coordinates are shortened.
+        shrinkage = 1.0 - 2.0 * self.orthogonality_error
+        return np.column_stack([along, remainder]) * shrinkage, np.sqrt(squares)
+
+
+def choose_projection(points: DistinctRows) -> tuple[ContractiveProjection, type[np.floating]]:
+    """Return the projection and the dtype of the product with the least estimated cost, from a trial on a few rows."""
+    values = points.values
+    # The median, because one outlier would move the mean far from all rows and enlarge their rounding errors.
+    centre = np.median(values[evenly_spaced_rows(len(values), _CENTRE_ROWS)], axis=0)
+    scale = float(np.ldexp(1.0, SCALE_EXPONENT - 1 - int(np.frexp(points.max_abs)[1])))
+    identity = ContractiveProjection(centre, scale)
+    if len(values) < _MIN_POINTS:
+        return identity, np.float32
+    trial = _CostTrial(values, identity)
+    costs: list[tuple[float, ContractiveProjection, type[np.floating]]] = [
+        (trial.cost(identity, 2.0**-24), identity, np.float32),
+        (trial.cost(identity, 2.0**-53), identity, np.float64),
+    ]
+    if values.shape[1] >= 4 * _PRODUCT_DIRECTIONS[0]:
+        directions, error = _projection_directions(values, identity)
+        for n_directions in _PRODUCT_DIRECTIONS:
+            if 3 * n_directions <= values.shape[1]:
+                leading = np.ascontiguousarray(directions[:, :n_directions])
+                projection = ContractiveProjection(centre, scale, leading, error)
+                costs.append((trial.cost(projection, 2.0**-24), projection, np.float32))
+    _, projection, dtype = min(costs, key=lambda entry: entry[0])
+    return projection, dtype
+
+
+class _CostTrial:
+    """Estimates the cost of a search with a projection, from a few queries and rows."""
+
+    def __init__(self, values: Floats, identity: ContractiveProjection) -> None:
+        self.n_points, self.n_columns = values.shape
+        self.queries = values[evenly_spaced_rows(self.n_points, _TRIAL_QUERIES)]
+        sampled = evenly_spaced_rows(self.n_points, _TRIAL_ROWS)
+        self.rows = values[sampled]
+
+        def squares(query: int) -> tuple[Floats, float]:
+            dist = np.empty(self.n_points)
+            row_distances(self.queries, query, values, dist)
+            dist *= identity.scale
+            dist *= dist
+            return dist[sampled], float(np.partition(dist, _TYPICAL_NEIGHBORS)[_TYPICAL_NEIGHBORS])
+
+        results = list(parallel.map_blocks(squares, range(len(self.queries))))
+        self.squares = np.array([row for row, _ in results])
+        self.limits = np.array([[limit] for _, limit in results])
+
+    def cost(self, projection: ContractiveProjection, unit_roundoff: float) -> float:
+        """Return the estimated seconds on one thread for all pairs of points."""
+        (coordinates, lengths), (row_coordinates, row_lengths) = (
+            projection.project(self.queries),
+            projection.project(self.rows),
+        )
+        width = coordinates.shape[1] + 2
+        rounding = (
+            4.0
+            * (width * unit_roundoff + projection.relative_error + unit_roundoff)
+            * (lengths[:, None] ** 2 + row_lengths**2)
+        )
+        product = width * _PRODUCT_NS * (1 if unit_roundoff > 2.0**-53 else 2)
+        distance = _DISTANCE_NS + self.n_columns * _DISTANCE_COLUMN_NS
+        n_directions = 0 if projection.directions is None else projection.directions.shape[1]
+        squares = _squared_distances(coordinates, row_coordinates) if n_directions else self.squares
+        pair = product + _BOUND_NS
+        pair += _EARLY_CANDIDATE_FACTOR * distance * np.mean(squares - rounding <= self.limits)
+        rotation = 2.0 * self.n_points * self.n_columns * n_directions * 2 * _PRODUCT_NS
+        return 1e-9 * (float(pair) * 0.5 * self.n_points**2 + rotation)
+
+
+def _squared_distances(a: Floats, b: Floats) -> Floats:
+    return np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * a @ b.T
+
+
+def _projection_directions(values: Floats, identity: ContractiveProjection) -> tuple[Floats, float]:
+    """Return directions of large variance, the largest first, and the bound of their deviation from orthonormality.
+
+    The directions affect the time of a search, not its result.
+    """
+    rows, _ = identity.project(values[evenly_spaced_rows(len(values), _DIRECTION_ROWS)])
+    rough = leading_directions(rows.astype(np.float32), min(_PRODUCT_DIRECTIONS[-1], rows.shape[1]))
+    # Orthonormalised in float64, because a deviation weakens the bounds.
+    directions = np.ascontiguousarray(np.linalg.qr(rough.astype(np.float64))[0])
+    gram = directions.T @ directions
+    np.fill_diagonal(gram, gram.diagonal() - 1.0)
+    return directions, float(np.linalg.norm(gram)) + gram.size * 2.0**-53 * len(directions) / len(gram)
+
+
+# Values per block of work.
+_CHUNK_VALUES = 2**18
+# Queries farther from the centre than this multiple of the farthest point are compared with all points directly.
+_FAR_FACTOR = 2.0**20
+_UNIT_ROUNDOFF = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
+
+
+class DistanceBounds:
+    """Lower bounds of the squared distances between rows, times the square of a scale.
+
+    |f - g|^2 = |f|^2 + |g|^2 - 2 f.g is the inner product of (-2 f, |f|^2, 1) and (g, 1, |g|^2). The squared lengths are reduced
+    by the largest possible rounding error. With u the unit roundoff, m the length of the product, z the centred row and e |z| the
+    error of its coordinates:
+
+    * the product is off by at most m u / (1 - m u) times the sum of the absolute values of its terms, which is at most
+      2 |f|^2 + 2 |g|^2, in any order of summation (Higham 2002, section 3.1);
+    * errors of e |z| in the coordinates increase |f - g|^2 by at most 4 e (1 + e) (|z|^2 + |z'|^2);
+    * the squared lengths, summed in float64, have a relative error of at most m 2^-53.
+
+    Each term is a sum of a part for each of the two rows, so it can be subtracted from their squared lengths. A pair whose bound
+    is above the square of a distance is farther apart than this distance.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_points, n_columns)
+    projection : ContractiveProjection
+    dtype : {numpy.float32, numpy.float64}
+        Type of the product. The bounds are float32 in both cases.
+
+    Attributes
+    ----------
+    n_points : int
+    right_factors : ndarray of shape (n_points padded to a multiple of RUN_LENGTH, m)
+        The rows (g, 1, |g|^2). Padding rows are NaN, so that they compare as not near.
+    bound_factor : float
+        A pair at distance d, or at one that is a tie with d, has a bound of at most bound_factor d^2, including rounding.
+    """
+
+    def __init__(
+        self, values: Floats, projection: ContractiveProjection, dtype: type[np.floating] = np.float32
+    ) -> None:
+        self.projection = projection
+        self.dtype = np.dtype(dtype)
+        self.n_points = n_points = len(values)
+        self.width = projection.project(values[:0])[0].shape[1] + 2
+        unit = _UNIT_ROUNDOFF[self.dtype]
+        error = projection.relative_error + 1.01 * unit
+        self._loss = 1.05 * (2.0 * self.width * unit / (1.0 - self.width * unit) + 4.0 * error + self.width * 2.0**-53)
+        # Margin for the rounding of a computed distance, and of a limit to float32, and for ties.
+        rounding = 2.0**-22 + 2.0 * 16 * 2.0**-24 + 4.0 * (values.shape[1] + 16) * 2.0**-53 + 4.0 * TIE_WIDTH
+        self.bound_factor = projection.scale**2 * (1.0 + rounding)
+        self.right_factors = np.empty((-(-n_points // RUN_LENGTH) * RUN_LENGTH, self.width), dtype=self.dtype)
+        self.right_factors[n_points:] = np.nan
+
+        def fill(span: tuple[int, int]) -> None:
+            part = slice(*span)
+            self._fill_factors(values[part], self.right_factors[part])
+
+        parallel.run_blocks(fill, parallel.block_ranges(n_points, 1 + _CHUNK_VALUES // max(values.shape[1], 1)))
+
+    def _fill_factors(self, rows: Floats, right: NDArray[np.floating]) -> None:
+        """Fill the factors (g, 1, |g|^2)."""
+        coordinates, lengths = self.projection.project(rows)
+        right[:, :-2] = coordinates
+        right[:, -2] = 1.0
+        rounded = right[:, :-2]
+        squares = np.einsum("ij,ij->i", rounded, rounded, dtype=np.float64)
+        squares -= self._loss * np.maximum(squares, lengths * lengths) + self.width * 2.0**-120
+        right[:, -1] = squares
+        np.nextafter(right[:, -1], self.dtype.type(-np.inf), out=right[:, -1])
+
+    def query_factors(self, rows: Floats) -> NDArray[np.floating]:
+        """Return the factors of new rows; those of a row too far away are NaN."""
+        right = np.empty((len(rows), self.width), dtype=self.dtype)
+        farthest = np.abs(rows - self.projection.centre).max(axis=1, initial=0.0)
+        far = np.flatnonzero(farthest > _FAR_FACTOR * 2.0**SCALE_EXPONENT / self.projection.scale)
+        if len(far):
+            rows = rows.copy()
+            rows[far] = self.projection.centre
+        self._fill_factors(rows, right)
+        right[far] = np.nan
+        return right
+
+    def tile(self, left: NDArray[np.floating], start: int, stop: int, buffer: Floats32) -> Floats32:
+        """Return the bounds between rows, given by their `left_factors`, and the points start : stop, in runs."""
+        shape = len(left), stop - start
+        tile = buffer[: shape[0] * shape[1]].reshape(shape)
+        if self.dtype == np.float32:
+            np.dot(left, self.right_factors[start:stop].T, out=tile)
+        else:
+            # Rounding to float32 may increase a bound by 2^-24 of itself, which the factor corrects; negative bounds need nothing.
+            np.multiply(left @ self.right_factors[start:stop].T, 1.0 - 2.0**-22, out=tile, casting="same_kind")
+        return tile.reshape(shape[0], -1, RUN_LENGTH)
+
+
+def left_factors(right_factors: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the rows (-2 f, |f|^2, 1) for rows (f, 1, |f|^2)."""
+    left = np.empty_like(right_factors)
+    np.multiply(right_factors[:, :-2], -2.0, out=left[:, :-2])
+    left[:, -2], left[:, -1] = right_factors[:, -1], 1.0
+    return left
+
 
 # Largest number of distances of one block.
 _BLOCK_DISTANCES = 2**20
 # Rows on which the number of pairs within a radius is estimated.
 _SAMPLE_ROWS = 64
-# The first limits come from leaves of a projection tree, of at least so many points, which splits on so many columns.
-_PRIMING_POINTS, _PRIMING_COLUMNS = 512, 64
 
 
 class DistanceBlockIndex(NeighborIndex):
@@ -161,7 +478,6 @@ class ProductIndex(EuclideanIndex):
         limits = np.full((len(bounds.right_factors) // RUN_LENGTH, RUN_LENGTH), np.inf, dtype=np.float32)
         state = self.distinct.members, self.distinct.starts, limits, dist, rows, size
         offer_duplicates(bounds.bound_factor, *state)
-        self._tighten_limits(limits, size)
 
         def scan(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> None:  # noqa: ARG001
             scan_tile_pairs(tile, row_start, column_start, self.distinct.values, bounds.bound_factor, *state)
@@ -170,21 +486,6 @@ class ProductIndex(EuclideanIndex):
             pass
         sort_lists(dist, rows, np.arange(0, len(dist) + 1, size))
         return dist, rows
-
-    def _tighten_limits(self, limits: NDArray[np.float32], size: int) -> None:
-        """Lower the limits of points by comparing each with its leaf of a projection tree, so that fewer pairs are measured."""
-        bounds, leaf_size = self.bounds, max(_PRIMING_POINTS, 4 * size)
-        if bounds.n_points < 2 * leaf_size:
-            return
-        order = ProjectionTree.build(bounds.leading_columns(_PRIMING_COLUMNS), 0, offset=False).order
-
-        def lower(span: tuple[int, int]) -> None:
-            points = order[slice(*span)]
-            right = bounds.right_factors[points]
-            tile = np.asarray(left_factors(right) @ right.T, dtype=np.float32)
-            tighten_limits(tile, points, self.distinct.values, bounds.bound_factor, size, limits)
-
-        parallel.run_blocks(lower, parallel.block_ranges(bounds.n_points, leaf_size))
 
     def nearest_to_rows(self, values: Floats, size: int) -> tuple[Floats, NDArray[np.int32]]:
         """Return the `size` nearest rows of other rows, given at the scale of the points; equal rows are included."""
@@ -213,45 +514,28 @@ class ProductIndex(EuclideanIndex):
         """Return empty lists: distances of inf and rows of n_samples."""
         return np.full(n_lists * size, np.inf), np.full(n_lists * size, self.points.n_samples, dtype=np.int32)
 
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points within a distance; with among_points, each pair of points once."""
-        return self._pairs_of_points(max_distance) if among_points else self._pairs_of_rows(values, max_distance)
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
+        # The limit must stay within the range of float32.
+        limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
 
-    def _pairs_of_points(self, max_distance: float) -> Iterator[PairArrays]:
-        def pairs(tile: NDArray[np.float32], row_start: int, column_start: int, triangle: bool) -> PairArrays:
-            rows = self.distinct.values[row_start : row_start + len(tile)]
-            return self._collect_pairs(tile, row_start, column_start, triangle, rows, max_distance)
-
-        return self._tiles.map_point_tiles(pairs)
-
-    def _pairs_of_rows(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
         def pairs(span: tuple[int, int]) -> list[PairArrays]:
-            part = values[slice(*span)]
+            part, found = values[slice(*span)], []
             right = self.bounds.query_factors(part)
-            found = [
-                self._collect_pairs(tile, span[0], first_point, False, part, max_distance)
-                for tile, first_point in self._tiles.query_tiles(right)
-            ]
+
+            def keep(rows: NDArray[np.int32], points: NDArray[np.int32]) -> None:
+                dist = np.empty(len(rows))
+                pair_distances(part, rows, self.distinct.values, points, dist)
+                near = dist <= max_distance
+                found.append((rows[near] + np.int32(span[0]), points[near], dist[near]))
+
+            for tile, first_point in self._tiles.query_tiles(right):
+                rows, places = np.divmod(np.flatnonzero(tile <= limit), tile[0].size)
+                keep(rows.astype(np.int32), (first_point + places).astype(np.int32))
+            every = np.arange(self.distinct.n_points, dtype=np.int32)
             for far in np.flatnonzero(np.isnan(right[:, -1])):
-                dist = np.empty(self.distinct.n_points)
-                row_distances(part, far, self.distinct.values, dist)
-                near = np.flatnonzero(dist <= max_distance).astype(np.int32)
-                found.append((np.full(len(near), span[0] + far, dtype=np.int32), near, dist[near]))
+                keep(np.full(len(every), far, dtype=np.int32), every)
             return found
 
         spans = parallel.block_ranges(len(values), TILE_ROWS)
         for found in progress.track_progress("Neighbours", parallel.map_blocks(pairs, spans), len(spans)):
             yield from found
-
-    def _collect_pairs(
-        self, tile: NDArray[np.float32], start: int, first_point: int, triangle: bool, rows: Floats, max_distance: float
-    ) -> PairArrays:
-        # The limit must stay within the range of float32.
-        limit = np.float32(min(max_distance * max_distance * self.bounds.bound_factor, 3e38))
-        n_candidates = count_bounds(tile, limit)
-        low, high = np.empty(n_candidates, dtype=np.int32), np.empty(n_candidates, dtype=np.int32)
-        dist = np.empty(n_candidates)
-        n = collect_pairs(
-            tile, start, first_point, triangle, rows, self.distinct.values, limit, max_distance, low, high, dist
-        )
-        return low[:n].copy(), high[:n].copy(), dist[:n].copy()

@@ -6,23 +6,126 @@ It also converts all pairs within a radius to lists (`RadiusQuery`) and checks t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from tamiz.arrays import Floats
-from tamiz.kernels.nearest_neighbors import count_neighbors, fill_neighbor_lists, row_distances, sort_heaps
+from tamiz.arrays import Floats, Indices
+from tamiz.kernels.nearest_neighbors import (
+    hash_rows,
+    row_distances,
+    sort_heaps,
+)
 from tamiz.kernels.primitives import TIE_WIDTH
-from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
+from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch, drop_own_rows
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.search_rows import DistinctRows, evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
 
-# Pairs as (low row or query, high row or point, distance).
+Floats32 = NDArray[np.float32]
+
+
+# Rounds of subspace iteration; the directions need not be exact.
+_N_ITERATIONS = 3
+
+
+def evenly_spaced_rows(n: int, size: int) -> Indices:
+    """Return at most `size` of n row numbers, evenly spaced, at the midpoints of equal intervals."""
+    size = min(n, size)
+    return ((np.arange(size) + 0.5) * (n / max(size, 1))).astype(np.intp)
+
+
+def leading_directions(rows: Floats32, n_directions: int) -> Floats32:
+    """Return approximate leading right singular vectors of the rows, one per column, the largest first.
+
+    Subspace iteration from fixed random directions (Halko, Martinsson and Tropp 2011).
+    """
+    guess = np.random.default_rng(0).standard_normal((rows.shape[1], n_directions), dtype=np.float32)
+    for _ in range(_N_ITERATIONS):
+        guess = np.linalg.qr(rows.T @ (rows @ guess))[0]
+    along = rows @ guess
+    _, rotation = np.linalg.eigh(along.T @ along)
+    return np.asarray(guess @ rotation[:, ::-1])
+
+
+# Values per block of work.
+_DISTINCT_CHUNK = 2**18
+# Exponents of the largest value between which squares of differences neither overflow nor, where it matters, underflow.
+_MIN_EXPONENT, _MAX_EXPONENT = -300, 450
+# Share of duplicate rows from which on the distinct rows are copied; fewer duplicates are only ties at distance 0.
+_MIN_DUPLICATE_SHARE = 0.1
+
+
+class DistinctRows:
+    """The distinct rows of a matrix, called points, and the rows that are equal to each.
+
+    With fewer than 10 % duplicates `values` is the whole matrix, in which a row may occur more than once. Values are multiplied
+    by `scale`, a power of two, which changes no digit; distances are divided by it. `point_of_row` is the point that is equal
+    to each row. The rows of point i, ascending, are `members[starts[i] : starts[i + 1]]`.
+    """
+
+    def __init__(self, values: Floats) -> None:
+        self.n_rows = len(values)
+        largest, hashes = _scan_rows(values)
+        exponent = int(np.frexp(largest)[1])
+        self.scale = 1.0
+        if largest > 0.0 and not _MIN_EXPONENT <= exponent <= _MAX_EXPONENT:
+            self.scale = float(np.ldexp(1.0, int(np.clip(-exponent, -1000, 1000))))
+        self.max_abs = largest * self.scale
+        first = self._group_rows(values, hashes)
+        self.n_points = len(first)
+        self.values = values if self.n_points == self.n_rows else values[first]
+        if self.scale != 1.0:
+            self.values = self.values * self.scale
+
+    def _group_rows(self, values: Floats, hashes: NDArray[np.uint64]) -> NDArray[np.integer]:
+        """Fill point_of_row, members and starts; return the first row of every group, or all rows if few are duplicates."""
+        order = np.argsort(hashes, kind="stable")
+        repeated = np.zeros(self.n_rows, dtype=bool)
+        at = 1 + np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+        for span in parallel.block_ranges(len(at), 1 + _DISTINCT_CHUNK // max(values.shape[1], 1)):
+            part = at[slice(*span)]
+            repeated[part] = (values[order[part]] == values[order[part - 1]]).all(axis=1)
+        if repeated.sum() < _MIN_DUPLICATE_SHARE * self.n_rows:
+            self.point_of_row = self.members = np.arange(self.n_rows, dtype=np.int32)
+            self.starts = np.arange(self.n_rows + 1)
+            return self.point_of_row
+        group_starts = np.flatnonzero(~repeated)
+        # Points are numbered in the order of their first rows.
+        rank = np.empty(len(group_starts), dtype=np.int32)
+        rank[np.argsort(order[group_starts])] = np.arange(len(group_starts), dtype=np.int32)
+        self.point_of_row = np.empty(self.n_rows, dtype=np.int32)
+        self.point_of_row[order] = rank[np.cumsum(~repeated) - 1]
+        self.members = np.argsort(self.point_of_row, kind="stable").astype(np.int32)
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(self.point_of_row))])
+        return np.sort(order[group_starts])
+
+    def scale_queries(self, queries: Points) -> Floats:
+        values = queries.euclidean_values()
+        assert values is not None
+        # A row extremely far away is at an infinite distance; callers check the result.
+        with np.errstate(over="ignore"):
+            return values if self.scale == 1.0 else values * self.scale
+
+
+def _scan_rows(values: Floats) -> tuple[float, NDArray[np.uint64]]:
+    """Return the largest absolute value, and a hash of every row."""
+    hashes = np.empty(len(values), dtype=np.uint64)
+
+    def scan(span: tuple[int, int]) -> float:
+        part = values[slice(*span)]
+        hash_rows(part.view(np.uint64), hashes[slice(*span)])
+        return max(float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
+
+    spans = parallel.block_ranges(len(values), 1 + _DISTINCT_CHUNK // max(values.shape[1], 1))
+    return max(parallel.map_blocks(scan, spans), default=0.0), hashes
+
+
+# Pairs as (row, point, distance).
 PairArrays = tuple[NDArray[np.int32], NDArray[np.int32], Floats]
 
 # Peak bytes per listed neighbour while a graph is built from the lists: its row and distance (12 bytes), the two transposes that
@@ -32,70 +135,6 @@ BYTES_PER_PAIR = 60
 _MAX_SAMPLE_VALUES, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS = 2e8, 16, 256
 # Lists that are sorted at a time.
 _SORT_BATCH = 512
-
-
-class RadiusQuery:
-    """A query of all neighbours within a radius, of the points themselves or of other rows.
-
-    Parameters
-    ----------
-    points : Points
-    distinct : DistinctRows
-    radius : float
-        Radius in the unit of the metric.
-    among_points : bool
-        Whether the queries are the points themselves.
-
-    Attributes
-    ----------
-    max_distance : float
-        Euclidean distance at the scale of `distinct.values`, above the radius, so that no pair is lost to rounding. The final
-        distances, in the unit of the metric, decide which pairs are within the radius.
-    """
-
-    def __init__(self, points: Points, distinct: DistinctRows, radius: float, *, among_points: bool) -> None:
-        self.points = points
-        self.distinct = distinct
-        self.radius = radius
-        self.among_points = among_points
-        above = float(np.nextafter(points.to_euclidean(radius), np.inf))
-        self.max_distance = above * distinct.scale * (1.0 + 2.0 * TIE_WIDTH)
-
-    def check_result_size(self, values: Floats) -> None:
-        """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
-        sizes = np.diff(self.distinct.starts)
-        max_rows = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
-        n_sampled = int(np.clip(max_rows, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS))
-        sampled = evenly_spaced_rows(len(values), n_sampled)
-
-        def length(row: int) -> float:
-            dist = np.empty(self.distinct.n_points)
-            row_distances(values, row, self.distinct.values, dist)
-            return float(sizes[dist <= self.max_distance].sum() * (sizes[row] if self.among_points else 1))
-
-        n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, sampled)))) if len(sampled) else 0.0
-        check_pair_memory(n_pairs, self.radius)
-
-    def build_neighbors(self, parts: Iterable[PairArrays], n_lists: int) -> Neighbors:
-        """Return the neighbours from all pairs within `max_distance`: each pair of points once, or queries with points."""
-        found = list(parts)
-        counts = np.zeros(n_lists, dtype=np.int64)
-        for low, high, _ in found:
-            count_neighbors(low, high, self.among_points, counts)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        dist, points = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.int32)
-        cursor = indptr[:-1].copy()
-        while found:
-            low, high, lengths = found.pop()
-            fill_neighbor_lists(low, high, lengths, self.among_points, cursor, dist, points)
-        indptr, dist, rows = self.distinct.expand_pairs(indptr, dist, points, among_points=self.among_points)
-        within = metric_distances(self.points, self.distinct, dist) <= self.radius * (1.0 + TIE_WIDTH)
-        if not within.all():
-            kept = np.concatenate([[0], np.cumsum(within)])
-            indptr, dist, rows = kept[indptr], dist[within], rows[within]
-        # Sorted at the scale of the points: distances in the unit of the metric may be too small to keep their digits.
-        sort_lists(dist, rows, indptr)
-        return Neighbors(indptr, rows, metric_distances(self.points, self.distinct, dist), self.points.n_samples)
 
 
 def sort_lists(dist: Floats, rows: NDArray[np.int32], indptr: NDArray[np.int64]) -> None:
@@ -132,14 +171,7 @@ def check_pair_memory(n_pairs: float, radius: float) -> None:
 
 
 class EuclideanIndex(NeighborIndex):
-    """Abstract base class of indexes of points with Euclidean coordinates.
-
-    Attributes
-    ----------
-    points : Points
-    distinct : DistinctRows
-        Distinct coordinates of the points, scaled.
-    """
+    """Abstract base class of indexes of points with Euclidean coordinates, whose distinct rows are `distinct`."""
 
     invariants: ClassVar[Invariants] = {
         "points": (
@@ -163,20 +195,50 @@ class EuclideanIndex(NeighborIndex):
         check_integer("n_neighbors", k, low=1, high=self.points.n_samples - (queries is None))
         check_list_memory(n_rows, k)
         if queries is None:
-            dist, rows = self.distinct.expand_lists(*self.nearest_to_points(k + 1), k + 1)
+            dist, rows = self.nearest_to_points(k + 1)
+            group = self.distinct.point_of_row
+            rows, dist = drop_own_rows(
+                np.arange(n_rows), rows.reshape(-1, k + 1)[group], dist.reshape(-1, k + 1)[group]
+            )
         else:
             dist, rows = self.nearest_to_rows(self.distinct.scale_queries(queries), k)
-        dist = metric_distances(self.points, self.distinct, dist)
-        return Neighbors.from_arrays(rows.reshape(n_rows, k), dist.reshape(n_rows, k), self.points.n_samples)
+            dist, rows = dist.reshape(n_rows, k), rows.reshape(n_rows, k)
+        return Neighbors.from_arrays(rows, metric_distances(self.points, self.distinct, dist), self.points.n_samples)
 
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
-        """Return all points at a distance of at most `radius`."""
-        among_points = queries is None
-        query = RadiusQuery(self.points, self.distinct, radius, among_points=among_points)
-        values = self.distinct.values if queries is None else self.distinct.scale_queries(queries)
-        query.check_result_size(values)
-        pairs = self.pairs_within(values, query.max_distance, among_points=among_points)
-        return query.build_neighbors(pairs, len(values))
+        distinct, n_rows = self.distinct, (self.points if queries is None else queries).n_samples
+        values = distinct.values if queries is None else distinct.scale_queries(queries)
+        # Above the radius, so that no pair is lost to rounding: the distances in the unit of the metric decide.
+        max_distance = float(np.nextafter(self.points.to_euclidean(radius), np.inf))
+        max_distance *= distinct.scale * (1.0 + 2.0 * TIE_WIDTH)
+        self._check_result_size(values, max_distance, radius, among_points=queries is None)
+        parts = list(self.pairs_within(values, max_distance))
+        found = sparse.csr_array(_join_pairs(parts), shape=(len(values), distinct.n_points))
+        if distinct.n_points < distinct.n_rows:
+            found = found[:, distinct.point_of_row]
+            found = found[distinct.point_of_row] if queries is None else found
+        kept = metric_distances(self.points, distinct, found.data) <= radius * (1.0 + TIE_WIDTH)
+        if queries is None:
+            kept &= found.indices != np.repeat(np.arange(n_rows), np.diff(found.indptr))
+        indptr = np.concatenate([[0], np.cumsum(kept)])[found.indptr]
+        dist, rows = found.data[kept], found.indices[kept].astype(np.int32)
+        # Sorted at the scale of the points: distances in the unit of the metric may be too small to keep their digits.
+        sort_lists(dist, rows, indptr)
+        return Neighbors(indptr, rows, metric_distances(self.points, distinct, dist), self.points.n_samples)
+
+    def _check_result_size(self, values: Floats, max_distance: float, radius: float, *, among_points: bool) -> None:
+        """Raise MemoryError if the lists would not fit into memory, estimated on a sample of rows."""
+        sizes = np.diff(self.distinct.starts)
+        max_rows = _MAX_SAMPLE_VALUES / max(self.distinct.values.size, 1)
+        sampled = evenly_spaced_rows(len(values), int(np.clip(max_rows, _MIN_SAMPLE_ROWS, _MAX_SAMPLE_ROWS)))
+
+        def length(row: int) -> float:
+            dist = np.empty(self.distinct.n_points)
+            row_distances(values, row, self.distinct.values, dist)
+            return float(sizes[dist <= max_distance].sum() * (sizes[row] if among_points else 1))
+
+        n_pairs = len(values) * float(np.mean(list(parallel.map_blocks(length, sampled)))) if len(sampled) else 0.0
+        check_pair_memory(n_pairs, radius)
 
     @abstractmethod
     def nearest_to_points(self, size: int) -> tuple[Floats, NDArray[np.int32]]:
@@ -187,11 +249,17 @@ class EuclideanIndex(NeighborIndex):
         """Return distances and rows of the `size` nearest rows of other rows, given at the scale of the points, as flat arrays."""
 
     @abstractmethod
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points that are at most `max_distance` apart, at the scale of the points.
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
+        """Yield the pairs of rows and points that are at most `max_distance` apart, at the scale of the points."""
 
-        If the rows are the points themselves (`among_points`), each pair is yielded once, and no point with itself.
-        """
+
+def _join_pairs(parts: list[PairArrays]) -> tuple[Floats, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Return the distances of all pairs, with their rows and points, and empty the list."""
+    if not parts:
+        return np.empty(0), (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
+    rows, points, dist = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    parts.clear()
+    return dist, (rows, points)
 
 
 def unsupported_points_message(search: NeighborSearch, points: Points) -> str:

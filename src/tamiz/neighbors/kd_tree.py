@@ -13,10 +13,15 @@ from tamiz.arrays import Floats, Indices
 from tamiz.kernels.nearest_neighbors import pair_distances, rerank_candidates
 from tamiz.kernels.primitives import TIE_WIDTH
 from tamiz.neighbors.base import NeighborSearch
-from tamiz.neighbors.brute_force import ProductIndex
-from tamiz.neighbors.euclidean_index import EuclideanIndex, PairArrays, sort_lists, unsupported_points_message
+from tamiz.neighbors.brute_force import BruteForce, ProductIndex
+from tamiz.neighbors.euclidean_index import (
+    DistinctRows,
+    EuclideanIndex,
+    PairArrays,
+    sort_lists,
+    unsupported_points_message,
+)
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.search_rows import DistinctRows
 from tamiz.runtime import parallel, progress
 
 # Largest number of columns in which a k-d tree can skip most points, for rows near a surface of few dimensions.
@@ -127,24 +132,29 @@ class KDTreeIndex(EuclideanIndex):
         uncertain = list(progress.track_progress("Neighbours", parallel.map_blocks(search, spans), len(spans)))
         return np.concatenate(uncertain) if uncertain else queries
 
-    def pairs_within(self, values: Floats, max_distance: float, *, among_points: bool) -> Iterator[PairArrays]:
-        """Yield the pairs of rows and points within a distance; with among_points, each pair of points once."""
+    def pairs_within(self, values: Floats, max_distance: float) -> Iterator[PairArrays]:
         if np.abs(values).max(initial=0.0) > _MAX_ABS_VALUE:
-            return self._brute_force.pairs_within(values, max_distance, among_points=among_points)
+            return self._brute_force.pairs_within(values, max_distance)
 
         def pairs(span: tuple[int, int]) -> PairArrays:
             part_tree = cKDTree(values[slice(*span)], balanced_tree=False)
             candidates = part_tree.sparse_distance_matrix(
                 self._tree, max_distance * (1.0 + _DISTANCE_TOLERANCE), output_type="ndarray"
             )
-            low, high = (candidates[side].astype(np.int32) for side in ("i", "j"))
-            low += np.int32(span[0])
-            if among_points:
-                low, high = low[low < high], high[low < high]
-            dist = np.empty(len(low))
-            pair_distances(values, low, self.distinct.values, high, dist)
+            rows, points = (candidates[side].astype(np.int32) for side in ("i", "j"))
+            rows += np.int32(span[0])
+            dist = np.empty(len(rows))
+            pair_distances(values, rows, self.distinct.values, points, dist)
             kept = dist <= max_distance
-            return low[kept], high[kept], dist[kept]
+            return rows[kept], points[kept], dist[kept]
 
         spans = parallel.block_ranges(len(values), _QUERY_BATCH)
         return progress.track_progress("Neighbours", parallel.map_blocks(pairs, spans), len(spans))
+
+
+def choose_exact_search(points: Points) -> KDTree | BruteForce:
+    """Return the exact search with the least estimated time."""
+    tree, exact, values = KDTree(), BruteForce(), points.euclidean_values()
+    if values is None or tree.unsupported_reason(points) is not None:
+        return exact
+    return tree if tree.estimate_seconds(*values.shape) < exact.estimate_seconds(*values.shape) else exact

@@ -116,24 +116,21 @@ class Points(Serializable, ABC):
         """Return new rows as points under the same metric, with the scales of these points."""
 
 
-class EuclideanPoints(Points):
-    """Rows of numbers under the Euclidean distance."""
+class DensePoints(Points):
+    """Abstract base class of rows of numbers.
 
-    metric = "euclidean"
-    invariants: ClassVar[Invariants] = {"values": FloatArray("n", "d")}
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_coordinates)
+    """
 
-    def __init__(self, values: Floats) -> None:
-        self.values = np.ascontiguousarray(values, dtype=np.float64)
-        self.n_samples = len(self.values)
+    values: Floats
 
     @property
     def n_coordinates(self) -> int:
         return int(self.values.shape[1])
 
-    def block(self, queries: Self, start: int, stop: int) -> Floats:
-        return np.asarray(cdist(queries.values[start:stop], self.values))
-
-    def euclidean_values(self) -> Floats:
+    def euclidean_values(self) -> Floats | None:
         return self.values
 
     def row_keys(self, rows: Indices) -> list[bytes]:
@@ -147,59 +144,58 @@ class EuclideanPoints(Points):
         return along[:, 0]
 
     def take(self, rows: Indices) -> Self:
-        return type(self)(self.values[rows])
+        taken = copy(self)
+        taken.values = self.values[rows]
+        taken.n_samples = len(taken.values)
+        return taken
+
+
+class EuclideanPoints(DensePoints):
+    """Rows of numbers under the Euclidean distance."""
+
+    metric = "euclidean"
+    invariants: ClassVar[Invariants] = {"values": FloatArray("n", "d")}
+
+    def __init__(self, values: Floats) -> None:
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.n_samples = len(self.values)
+
+    def block(self, queries: Self, start: int, stop: int) -> Floats:
+        return np.asarray(cdist(queries.values[start:stop], self.values))
 
     def new_points(self, rows: Any) -> Self:
         return type(self)(rows)
 
 
-class CosinePoints(Points):
-    """Rows of numbers under the cosine distance, 1 - x.y / (|x| |y|), in [0, 2].
+class CosinePoints(DensePoints):
+    """Rows of numbers under the cosine distance, 1 - x.y / (|x| |y|), in [0, 2]; `values` are the unit rows.
 
-    Parameters
-    ----------
-    values : array-like or sparse of shape (n_samples, n_columns)
-    row_numbers : ndarray of shape (n_samples,), default=None
-        Numbers of the rows in the user's table, for messages; None counts from 0.
-
-    Raises
-    ------
-    DataError
-        When a row contains only zeros, or NaN or an infinite number.
-
-    Notes
-    -----
-    The distance is computed as |u - v|^2 / 2 of the unit rows u and v. This keeps the digits of small distances, which 1 - u.v
-    loses, and has the order of the Euclidean distances of the unit rows. The distance of a row and its multiple is at most 1e-31.
+    A row with only zeros, or with NaN or an infinite number, raises DataError with its number in the user's table
+    (`row_numbers`). The distance is computed as |u - v|^2 / 2 of the unit rows u and v. This keeps the digits of small
+    distances, which 1 - u.v loses, and has the order of the Euclidean distances of the unit rows. The distance of a row and its
+    multiple is at most 1e-31.
     """
 
     metric = "cosine"
-    invariants: ClassVar[Invariants] = {"unit_rows": FloatArray("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
+    invariants: ClassVar[Invariants] = {"values": FloatArray("n", "d", low=-1.0 - 1e-9, high=1.0 + 1e-9)}
 
     def __init__(self, values: Any, row_numbers: Indices | None = None) -> None:
-        self.unit_rows = _unit_rows(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
-        self.n_samples = len(self.unit_rows)
-
-    @property
-    def n_coordinates(self) -> int:
-        return int(self.unit_rows.shape[1])
+        self.values = _unit_rows(values.toarray() if sparse.issparse(values) else np.asarray(values), row_numbers)
+        self.n_samples = len(self.values)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the unit rows; normalising them again would change their last bits."""
-        return {"unit_rows": self.unit_rows}
+        return {"values": self.values}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the points of unit rows; normalising them again would change their last bits."""
         points = cls.__new__(cls)
-        points.unit_rows = state["unit_rows"]
-        points.n_samples = len(points.unit_rows)
+        points.values = state["values"]
+        points.n_samples = len(points.values)
         return points
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
-        return _half_squares(EuclideanPoints(self.unit_rows).block(EuclideanPoints(queries.unit_rows), start, stop))
-
-    def euclidean_values(self) -> Floats:
-        return self.unit_rows
+        return _half_squares(np.asarray(cdist(queries.values[start:stop], self.values)))
 
     def from_euclidean(self, distances: Floats) -> Floats:
         """Return d^2 / 2."""
@@ -209,23 +205,9 @@ class CosinePoints(Points):
         """Return the square root of 2 d."""
         return float(np.sqrt(2.0 * distance))
 
-    def row_keys(self, rows: Indices) -> list[bytes]:
-        """Return the bytes of the unit rows, which are equal for rows of the same direction, up to rounding."""
-        return EuclideanPoints(self.unit_rows).row_keys(rows)
-
-    def row_hashes(self) -> Floats:
-        """Return the projections of the unit rows on a random direction."""
-        return EuclideanPoints(self.unit_rows).row_hashes()
-
-    def take(self, rows: Indices) -> Self:
-        taken = copy(self)
-        taken.unit_rows = self.unit_rows[rows]
-        taken.n_samples = len(taken.unit_rows)
-        return taken
-
     def new_points(self, rows: Any) -> Self:
         points = type(self)(rows)
-        check_n_features(points.unit_rows.shape[1], self.unit_rows.shape[1])
+        check_n_features(points.values.shape[1], self.values.shape[1])
         return points
 
 
@@ -260,17 +242,12 @@ def _unit_rows(values: NDArray[Any], row_numbers: Indices | None) -> Floats:
 
 
 class CityBlockPoints(EuclideanPoints):
-    """Rows of numbers under the city block (Manhattan) distance, the sum of absolute differences.
-
-    Notes
-    -----
-    Cost O(n p) per row.
-    """
+    """Rows of numbers under the city block (Manhattan) distance, the sum of absolute differences."""
 
     metric = "cityblock"
 
     def block(self, queries: Self, start: int, stop: int) -> Floats:
         return np.asarray(cdist(queries.values[start:stop], self.values, "cityblock"))
 
-    def euclidean_values(self) -> None:  # type: ignore[override]  # None is allowed by Points, not by EuclideanPoints
+    def euclidean_values(self) -> None:
         """Return None: city block distances do not have the order of Euclidean distances of any coordinates."""

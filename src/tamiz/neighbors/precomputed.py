@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +16,198 @@ from scipy.sparse.csgraph import connected_components
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.kernels.pair_matrix_checks import check_distance_rows
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors
-from tamiz.neighbors.pairwise_matrix import (
-    TILE_SIZE,
-    MatrixFault,
-    PairwisePoints,
-    Span,
-    as_float_matrix,
-    check_new_rows,
-    check_square,
-    largest_asymmetry,
-    raise_fault,
-    symmetrize,
-    worst_fault,
-    worst_row_fault,
-)
 from tamiz.neighbors.points import Points
+from tamiz.neighbors.row_encoders import as_array
 from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invariants
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.kinds import LARGEST_NUMBER
+
+# A tile and its mirror image stay in the second-level cache.
+TILE_SIZE = 128
+# The mildest kind of fault: mirror entries differ by rounding. It is corrected, not refused.
+ROUNDING_FAULT = 4
+
+Span: TypeAlias = tuple[int, int]
+
+
+class MatrixFault(NamedTuple):
+    """An invalid entry of a matrix; faults of the lowest kind are reported first."""
+
+    kind: int
+    size: float
+    row: int
+    column: int
+    message: str
+
+
+TileCheck: TypeAlias = Callable[[NDArray[Any], Span, Span], MatrixFault | None]
+PairCombiner: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+
+def as_float_matrix(matrix: Any, quantity: str, requested_as: str) -> NDArray[Any]:
+    """Return a pairwise matrix as a C-contiguous array of float64 or float32, without a copy if it is one.
+
+    Messages name the quantity, such as "distances", and the parameter that requires it, such as "metric='precomputed'".
+    """
+    if sparse.issparse(matrix):
+        one = quantity.removesuffix("s") if quantity == "distances" else "similarity"
+        raise TypeError(
+            f"Precomputed {quantity} must be a dense array: in a sparse one, {one} 0 and no {one} look the same. "
+            "Graph.from_sparse accepts a sparse matrix of weights."
+        )
+    array = as_array(matrix, f"{requested_as} requires an array of {quantity}")
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"Precomputed {quantity} must be real numbers: {error}.") from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"Precomputed {quantity} must be real numbers, got {array.dtype}.")
+    if array.dtype in SYMMETRY_TOLERANCE and array.flags.c_contiguous:
+        return array
+    dtype = array.dtype if array.dtype in SYMMETRY_TOLERANCE else np.dtype(np.float64)
+    check_memory(
+        float(dtype.itemsize) * array.size,
+        f"A copy of {array.shape[0]:,} x {array.shape[1]:,} {quantity}",
+        "Pass a C-contiguous array of float64 or float32, which is not copied.",
+    )
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def check_square(matrix: NDArray[Any], quantity: str) -> None:
+    """Raise DataError unless the matrix is square."""
+    n_rows, n_columns = matrix.shape
+    if n_rows != n_columns:
+        raise DataError(
+            f"Precomputed {quantity} must be a square matrix, every row to every row, got {n_rows:,} rows and "
+            f"{n_columns:,} columns."
+        )
+
+
+def check_new_rows(rows: NDArray[Any], n_fitted: int, quantity: str) -> None:
+    """Raise DataError unless new rows have a number for each training row."""
+    if rows.shape[1] != n_fitted:
+        raise DataError(
+            f"New rows must contain their {quantity} to the {n_fitted:,} training rows, got {rows.shape[1]:,} columns."
+        )
+
+
+def worst_fault(faults: Iterable[MatrixFault | None]) -> MatrixFault | None:
+    """Return the fault of the lowest kind; of these the largest, and of equal ones the first."""
+    found = (fault for fault in faults if fault is not None)
+    return min(found, key=lambda fault: (fault.kind, -fault.size, fault.row, fault.column), default=None)
+
+
+def worst_pair_fault(matrix: NDArray[Any], quantity: str, tile_check: TileCheck) -> MatrixFault | None:
+    """Return the worst fault of a square matrix, or None; `tile_check` finds the worst fault of a tile and its mirror image."""
+    spans = parallel.block_ranges(len(matrix), TILE_SIZE)
+
+    def check_band(at: int) -> MatrixFault | None:
+        rows = slice(*spans[at])
+        faults = [tile_check(matrix, spans[at], columns) for columns in spans[at:]]
+        if not any(faults) and not np.array_equal(matrix[rows, rows.start :], matrix[rows.start :, rows].T):
+            sentence = f"Pass exactly symmetric {quantity}, which are not copied."
+            return MatrixFault(ROUNDING_FAULT, 0.0, rows.start, rows.start, sentence)
+        return worst_fault(faults)
+
+    return worst_fault(parallel.map_blocks(check_band, range(len(spans))))
+
+
+def worst_row_fault(matrix: NDArray[Any], tile_check: TileCheck) -> MatrixFault | None:
+    whole = (0, matrix.shape[1])
+    return worst_fault(
+        parallel.map_blocks(lambda rows: tile_check(matrix, rows, whole), parallel.block_ranges(len(matrix), TILE_SIZE))
+    )
+
+
+def raise_fault(fault: MatrixFault | None) -> None:
+    """Raise DataError if there is a fault."""
+    if fault is not None:
+        raise DataError(fault.message)
+
+
+def largest_asymmetry(part: NDArray[Any], mirrored: NDArray[Any], magnitudes: Floats) -> tuple[float, int, int] | None:
+    """Return the largest difference of mirror entries beyond rounding, with its row and column; None if there is none."""
+    if np.array_equal(part, mirrored):
+        return None
+    differences = np.abs(part - mirrored)
+    differences[differences <= SYMMETRY_TOLERANCE[part.dtype] * magnitudes] = 0.0
+    i, j = np.unravel_index(int(np.argmax(differences)), differences.shape)
+    return (float(differences[i, j]), int(i), int(j)) if differences[i, j] else None
+
+
+def symmetrize(matrix: NDArray[Any], quantity: str, tile_check: TileCheck, combine: PairCombiner) -> NDArray[Any]:
+    """Return an exactly symmetric matrix: the matrix itself, or a copy if mirror entries differ by rounding.
+
+    The copy contains `combine` of the two mirror entries, such as `numpy.maximum`. Worse faults raise DataError.
+    """
+    fault = worst_pair_fault(matrix, quantity, tile_check)
+    if fault is None:
+        return matrix
+    if fault.kind != ROUNDING_FAULT:
+        raise DataError(fault.message)
+    return _symmetrized_copy(matrix, combine, quantity, fault.message)
+
+
+def _symmetrized_copy(matrix: NDArray[Any], combine: PairCombiner, quantity: str, reason: str) -> NDArray[Any]:
+    """Return a symmetric copy; raise MemoryError with the reason for the copy if it does not fit into memory."""
+    n = len(matrix)
+    check_memory(matrix.nbytes, f"A copy of {n:,} x {n:,} {quantity}", reason)
+    out = np.empty_like(matrix)
+    spans = parallel.block_ranges(n, TILE_SIZE)
+
+    def fill_band(at: int) -> None:
+        rows = slice(*spans[at])
+        for span in spans[at:]:
+            columns = slice(*span)
+            combined = combine(matrix[rows, columns], matrix[columns, rows].T)
+            out[rows, columns], out[columns, rows] = combined, combined.T
+
+    parallel.run_blocks(fill_band, range(len(spans)))
+    return out
+
+
+class PairwisePoints(Points):
+    """Abstract base class of rows that are given by one number for each training row.
+
+    Rows are equal if these numbers are, to the bit or up to the symmetry tolerance. The tolerance is needed because symmetrisation
+    may have changed the stored numbers, so that a row of the user's matrix no longer equals the stored row to the bit.
+    """
+
+    def first_occurrences(self) -> Indices:
+        """Return for every row the lowest row that is equal to it, directly or through other rows."""
+        first = super().first_occurrences()
+        for row in np.flatnonzero(first == np.arange(self.n_samples)).tolist():
+            lower = (point for point in self._match_candidates(self, row).tolist() if point < row)
+            first[row] = next((point for point in lower if self._matches(self, row, point)), row)
+        while (first != first[first]).any():
+            first = first[first]
+        return first
+
+    def match_rows(self, queries: Self) -> tuple[Indices, Indices]:
+        """Return the queries that are equal to a point, and the lowest such point of each, equal to the bit or up to rounding."""
+        found = np.full(queries.n_samples, self.n_samples)
+        equal, points = super().match_rows(queries)
+        found[equal] = points
+        for query in np.flatnonzero(found == self.n_samples).tolist():
+            candidates = self._match_candidates(queries, query).tolist()
+            found[query] = next((point for point in candidates if self._matches(queries, query, point)), self.n_samples)
+        equal = np.flatnonzero(found < self.n_samples)
+        return equal, found[equal]
+
+    @abstractmethod
+    def _match_candidates(self, queries: Self, query: int) -> Indices:
+        """Return the points that a query may equal, in ascending order."""
+
+    @abstractmethod
+    def _matches(self, queries: Self, query: int, point: int) -> bool:
+        """Return whether the numbers of a query are those of a point up to rounding."""
+
 
 _QUANTITY, _REQUEST = "distances", "metric='precomputed'"
 _INCOMPLETE_REQUEST = "dissimilarity='precomputed'"
@@ -46,23 +216,12 @@ _STORED_TOLERANCE = 1e-6
 
 
 class PrecomputedDistances(PairwisePoints):
-    """Rows given by a matrix of distances.
+    """Rows given by a matrix of distances: symmetric, non-negative, 0 on the diagonal; else DataError names the row and the
+    column.
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n_samples, n_samples)
-        Symmetric, non-negative, 0 on the diagonal. C-contiguous float64 and float32 arrays are not copied.
-
-    Raises
-    ------
-    DataError
-        When the matrix is not valid; the message contains the row and the column.
-
-    Notes
-    -----
-    The matrix is validated in one pass of O(n^2) with O(1) additional memory. Mirror entries may differ by a relative 1e-10 (1e-5
-    in float32). If any differ, a copy with their means is used. Rows whose distances differ by no more than the tolerance are
-    equal.
+    The matrix is validated in one pass of O(n^2) with O(1) additional memory, and not copied if it is a C-contiguous float64 or
+    float32 array. Mirror entries may differ by a relative 1e-10 (1e-5 in float32); if any differ, a copy with their means is
+    used. Rows whose distances differ by no more than the tolerance are equal.
     """
 
     metric = "precomputed"
@@ -75,15 +234,8 @@ class PrecomputedDistances(PairwisePoints):
     def __init__(self, matrix: Any) -> None:
         distances = as_float_matrix(matrix, _QUANTITY, _REQUEST)
         check_square(distances, _QUANTITY)
-        tolerance = SYMMETRY_TOLERANCE[distances.dtype]
         everything = np.arange(len(distances))
-        distances = symmetrize(
-            distances,
-            _QUANTITY,
-            lambda *rows: check_distance_rows(distances, *rows, LARGEST_NUMBER, tolerance),
-            _tile_fault,
-            lambda some, others: some * 0.5 + others * 0.5,
-        )
+        distances = symmetrize(distances, _QUANTITY, _tile_fault, lambda some, others: some * 0.5 + others * 0.5)
         self._store(distances, everything, everything)
 
     def _store(self, distances: NDArray[Any], rows: Indices, columns: Indices) -> None:
@@ -146,13 +298,7 @@ class PrecomputedDistances(PairwisePoints):
         )
 
     def new_points(self, rows: Any) -> Self:
-        """Return new rows.
-
-        Parameters
-        ----------
-        rows : array-like of shape (n_new, n_samples)
-            The distances of new rows to all training rows.
-        """
+        """Return new rows from their distances to all training rows, of shape (n_new, n_samples)."""
         distances = as_float_matrix(rows, _QUANTITY, _REQUEST)
         check_new_rows(distances, self._distances.shape[1], _QUANTITY)
         raise_fault(worst_row_fault(distances, _value_fault))
@@ -220,16 +366,9 @@ def _value_fault(matrix: NDArray[Any], rows: Span, columns: Span) -> MatrixFault
 
 
 class IncompleteDistances(PrecomputedDistances):
-    """Rows given by a matrix of distances in which missing distances are NaN.
+    """Rows given by a matrix of distances in which missing distances are NaN; such a matrix is copied.
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n_samples, n_samples)
-        As in `PrecomputedDistances`, but entries may be NaN. If one of two mirror entries is NaN, the other one is used.
-
-    Notes
-    -----
-    A matrix with NaN is copied.
+    If one of two mirror entries is NaN, the other one is used.
     """
 
     def __init__(self, matrix: Any) -> None:
@@ -291,24 +430,12 @@ def _has_nan(distances: NDArray[Any]) -> bool:
 
 
 class SparseDistances(Points):
-    """Rows given by a sparse matrix with the distances of some pairs, such as those of nearest neighbours.
+    """Rows given by a sparse matrix with the distances of some pairs, such as those of nearest neighbours; new rows with
+    is_square=False.
 
-    Parameters
-    ----------
-    matrix : sparse matrix of shape (n_samples, n_samples), or of new rows to the fitted rows
-        Non-negative. A stored 0 is a distance of 0, and a pair that is not stored is not known. The diagonal is ignored.
-    is_square : bool, default=True
-        Whether the rows of the matrix are the points themselves, and not new rows.
-
-    Raises
-    ------
-    DataError
-        When the matrix is not valid; the message contains the row and the column.
-
-    Notes
-    -----
-    A distance may be stored in one direction. If it is stored in both, the two may differ by 1e-6 of the largest distance, and
-    their mean is used. Rows at distance 0 are equal, also through other rows.
+    A stored 0 is a distance of 0, and a pair that is not stored is not known. The diagonal is ignored. A distance may be stored
+    in one direction. If it is stored in both, the two may differ by 1e-6 of the largest distance, and their mean is used. Rows
+    at distance 0 are equal, also through other rows. A matrix that is not valid raises DataError with the row and the column.
     """
 
     metric = "precomputed"

@@ -80,16 +80,10 @@ def choose_sparse_points(matrix: Any, metric: str) -> tuple[Points, RowEncoder]:
 
 @dataclass(frozen=True)
 class _ColumnEntries:
-    """The entries of sparse rows, column by column.
+    """The entries of sparse rows in CSC form; columns with entries in many rows are also rows of `dense_columns`, with their
+    zeros.
 
-    Attributes
-    ----------
-    indptr, rows, data
-        The entries in CSC form.
-    dense_position : ndarray of shape (n_columns,), int32
-        The row of `dense_columns` that contains a column, -1 for a column that is not stored dense.
-    dense_columns : ndarray of shape (n_dense, n_rows)
-        The columns with entries in many rows, including their zeros.
+    `dense_position` is the row of `dense_columns` that contains a column, -1 for a column that is not stored dense.
     """
 
     indptr: NDArray[np.int64]
@@ -102,22 +96,10 @@ class _ColumnEntries:
 class SparsePoints(Points):
     """Sparse rows under the Euclidean or cosine distance, without any dense array of size n_samples x n_columns.
 
-    Parameters
-    ----------
-    matrix : sparse of shape (n_samples, n_columns)
-        Any format; duplicate entries are summed.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-
-    Raises
-    ------
-    DataError
-        When a number is NaN, infinite or too large to be squared; for the cosine distance, when a row contains only zeros.
-
-    Notes
-    -----
-    A query costs O(n + the number of entries in its columns). The distance is computed as |x|^2 + |y|^2 - 2 x.y where this keeps
-    its digits. Near rows are compared entry by entry, so equal rows are at exactly 0 and the relative error is about 1e-13. The
-    cosine distance is computed in the same way from rows normalised to length 1.
+    A number that is NaN, infinite or too large to be squared raises DataError, as does a row of zeros for the cosine distance.
+    A query costs O(n + the number of entries in its columns). The distance is computed as |x|^2 + |y|^2 - 2 x.y where this
+    keeps its digits. Near rows are compared entry by entry, so equal rows are at exactly 0 and the relative error is about
+    1e-13. The cosine distance is computed in the same way from rows normalised to length 1.
     """
 
     def __init__(self, matrix: Any, *, metric: str = "euclidean") -> None:

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import read_points
-from tamiz.kernels.pair_matrix_checks import check_similarity_rows
 from tamiz.neighbors.metric_registry import registry as metrics
-from tamiz.neighbors.pairwise_matrix import (
+from tamiz.neighbors.points import Points
+from tamiz.neighbors.precomputed import (
     TILE_SIZE,
+    IncompleteDistances,
     MatrixFault,
     PairwisePoints,
+    PrecomputedDistances,
     Span,
     as_float_matrix,
     check_new_rows,
@@ -31,8 +33,6 @@ from tamiz.neighbors.pairwise_matrix import (
     worst_fault,
     worst_row_fault,
 )
-from tamiz.neighbors.points import Points
-from tamiz.neighbors.precomputed import IncompleteDistances, PrecomputedDistances
 from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder
 from tamiz.runtime import parallel
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
@@ -71,11 +71,9 @@ class Similarities(PairwisePoints):
         similarities = as_float_matrix(matrix, _NOUN, _METRIC)
         check_square(similarities, _NOUN)
         own = np.ascontiguousarray(similarities.diagonal(), dtype=np.float64)
-        tolerance = SYMMETRY_TOLERANCE[similarities.dtype]
         similarities = symmetrize(
             similarities,
             _NOUN,
-            lambda *rows: check_similarity_rows(similarities, own, *rows, LARGEST_NUMBER, tolerance),
             lambda part, rows, columns: _faults_of_tile(part, own, rows, columns),
             np.maximum,
         )

@@ -18,9 +18,9 @@ from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.k_nearest import KNearest
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.nn_descent import choose_search
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import row_numbers
-from tamiz.neighbors.search_choice import choose_search
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import GraphReducer, check_connected
 from tamiz.reduction.layouts.affinities import shortest_edges

@@ -141,7 +141,7 @@ class RowPanels:
 
 def metric_values(points: Any) -> Floats:
     """Return the values from which a dissimilarity of `KERNEL_METRICS` is computed."""
-    return points.unit_rows if points.metric == "cosine" else points.values
+    return points.values
 
 
 class StochasticDescent:

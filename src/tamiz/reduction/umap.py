@@ -16,9 +16,9 @@ from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import Epoch
 from tamiz.neighbors.base import Neighbors
+from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.row_encoders import TableEncoder, row_numbers
-from tamiz.neighbors.search_choice import choose_exact_search
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
 from tamiz.reduction.layouts.descent import Callback

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamiz.display.quality import QualityDisplay, ShepardDisplay
-from tamiz.metrics.agreement import RankAgreement
+from tamiz.metrics.neighborhoods import RankAgreement
 from tamiz.report.drawing import Chart
 from tamiz.report.text import count_with_noun, format_count, join_names, shorten
 

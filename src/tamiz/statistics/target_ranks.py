@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks
-from tamiz.kernels.midranks import centred_midranks, group_rank_sums, rank_products
+from tamiz.kernels.midranks import centred_midranks, rank_products
 from tamiz.statistics.whole_columns import WholeColumns
 
 # Bytes for each row while a column is ranked: its values, their order, ranks, codes and a mask.
@@ -20,14 +20,9 @@ _MEMORY_HINT = "The tests on values (test='parametric') sort no columns."
 
 @dataclass(frozen=True)
 class GroupRanks:
-    """Sums of midranks by group.
+    """Sums of midranks by group: the weight of each group, and the sum of its ranks minus the mean rank of all rows.
 
-    Attributes
-    ----------
-    weight, rank_sum : ndarray of shape (n_groups,)
-        The weight of each group, and the sum of its ranks minus the mean rank of all rows.
-    squares : float
-        The sum of squares of all ranks about their mean.
+    `squares` is the sum of squares of all ranks about their mean.
     """
 
     weight: Floats
@@ -48,16 +43,8 @@ class RankCovariance:
 class TargetRanks(WholeColumns):
     """Midranks of the numeric one of column and target, summed over the groups of the other; products of ranks for two numbers.
 
-    Parameters
-    ----------
-    columns : tuple of int
-        Numeric columns with a target of classes; any with a numeric target.
-    n_levels : mapping of column to int
-        The levels of the categorical columns.
-    n_classes : int
-        The classes of the target, 0 if it is numeric.
-    missing_is_level : bool
-        Whether a missing value of a categorical column is one more level; otherwise its row is not used.
+    The columns are numeric with a target of classes, and any with a numeric target (`n_classes` 0). With `missing_is_level` a
+    missing value of a categorical column is one more level; otherwise its row is not used.
     """
 
     def __init__(
@@ -141,6 +128,8 @@ class _TargetRanker:
         n_groups: int,
         sums: Floats,
     ) -> GroupRanks:
-        out = np.empty((n_groups, 2))
-        group_rank_sums(values, ranks, included, labels, self._weight, out)
-        return GroupRanks(out[:, 0].copy(), out[:, 1].copy(), float(sums[1]))
+        used = included & ~np.isnan(values) & (self._weight > 0)
+        labels, weight = labels[used], self._weight[used]
+        group_weight = np.bincount(labels, weight, n_groups).astype(np.float64)
+        rank_sum = np.bincount(labels, weight * ranks[used], n_groups).astype(np.float64)
+        return GroupRanks(group_weight, rank_sum, float(sums[1]))

@@ -16,7 +16,7 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.graphs.components import Components
 from tamiz.kernels.majorization import apply_weights, condense, label_components
-from tamiz.neighbors.pairwise_matrix import as_float_matrix
+from tamiz.neighbors.precomputed import as_float_matrix
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
