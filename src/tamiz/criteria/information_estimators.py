@@ -17,8 +17,7 @@ from tamiz.kernels import mutual_information as kernels
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_integer
 from tamiz.table.in_memory import column_loader, is_frame, to_numpy, to_raw_column
-from tamiz.table.kinds import encode_target
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import RawColumn, encode_target
 
 Indices = NDArray[np.int64]
 

@@ -28,17 +28,20 @@ from tamiz.table.encoded_table import (
     to_row_numbers,
 )
 from tamiz.table.kinds import (
+    LARGEST_EXACT_INTEGER,
     LARGEST_NUMBER,
+    SMALLEST_SPREAD,
     Numbers,
+    RawColumn,
     check_finite,
     encode_target,
     level_text,
     numeric_column,
+    small_spread,
+    small_spread_warnings,
     to_numbers,
 )
-from tamiz.table.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.table.schema import Column
-from tamiz.table.small_spreads import SMALLEST_SPREAD, small_spread, small_spread_warnings
 from tamiz.table.text_values import as_exact_integers
 
 # Rows from which is inferred whether a column of Python objects has repeated words.

@@ -24,7 +24,7 @@ from tamiz.table.base import Table
 from tamiz.table.column_storage import temporary_store
 from tamiz.table.encoded_table import OpenOptions, build_table, is_every_row
 from tamiz.table.in_memory import raw_from_arrow
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import RawColumn
 from tamiz.table.text_values import encode_dictionary
 
 # Memory per row for reading and encoding a column.

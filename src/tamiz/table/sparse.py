@@ -18,10 +18,8 @@ from tamiz.table.base import Table
 from tamiz.table.column_storage import LazyColumn
 from tamiz.table.encoded_table import EncodedTable, OpenOptions, build_table, check_names, is_every_row
 from tamiz.table.in_memory import check_shape, raw_from_array, to_float_type
-from tamiz.table.kinds import LARGEST_NUMBER, check_finite
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import LARGEST_NUMBER, SMALLEST_SPREAD, RawColumn, check_finite, small_spread_warnings
 from tamiz.table.schema import Column, Kind
-from tamiz.table.small_spreads import SMALLEST_SPREAD, small_spread_warnings
 
 
 class SparseColumn(LazyColumn):

@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.neural_network import MLPRegressor, _multilayer_perceptron
 
-from tamiz.reduction.autoencoding.losses import ReconstructionLoss
-from tamiz.reduction.autoencoding.network import Network
-from tamiz.reduction.autoencoding.table import TableEncoder
+from tamiz.reduction.autoencoder_network import Network, ReconstructionLoss, TableEncoder
 from tamiz.table.factory import as_table
 
 from ...reference import autoencoder as reference

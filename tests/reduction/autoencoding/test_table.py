@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tamiz.exceptions import DataError
-from tamiz.reduction.autoencoding.table import MAX_LEVELS, OTHER_LEVELS, EncodedRows, LevelTable, TableEncoder
+from tamiz.reduction.autoencoder_network import MAX_LEVELS, OTHER_LEVELS, EncodedRows, LevelTable, TableEncoder
 from tamiz.table.factory import as_table
 
 TABLE = pd.DataFrame(
