@@ -18,7 +18,7 @@ from tamiz.runtime.random import sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_memory
 from tamiz.table.base import Table
-from tamiz.table.encoding import Encoding
+from tamiz.table.encode import Encoding
 from tamiz.table.schema import Column
 from tamiz.table.views import select_rows, weight_array
 

@@ -11,9 +11,10 @@ from tamiz.exceptions import DataError
 from tamiz.neighbors.gower import GowerPoints
 from tamiz.neighbors.points import CityBlockPoints, CosinePoints, EuclideanPoints, Points
 from tamiz.neighbors.precomputed import PrecomputedDistances, SparseDistances
-from tamiz.neighbors.row_encoders import IdentityEncoder, RowEncoder, SchemaEncoder, TableEncoder, row_numbers
+from tamiz.neighbors.row_encoders import IdentityEncoder, SchemaEncoder, row_numbers
 from tamiz.neighbors.sparse_points import choose_sparse_points
 from tamiz.runtime.user_warnings import warn_user
+from tamiz.table.encode import RowEncoder, TableEncoder
 from tamiz.table.factory import as_table
 from tamiz.table.sparse import find_sparse_matrix
 

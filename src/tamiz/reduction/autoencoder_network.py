@@ -20,7 +20,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
 from tamiz.table.base import Table
-from tamiz.table.encoding import check_has_features, coordinate_moments
+from tamiz.table.encode import check_has_features, coordinate_moments
 from tamiz.table.factory import align_to_schema
 from tamiz.table.schema import Schema
 

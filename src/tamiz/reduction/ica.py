@@ -18,12 +18,9 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
 from tamiz.reduction.base import Reducer
+from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable
 from tamiz.reduction.description import MapDescription, MapSpectrum
-from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
-from tamiz.reduction.principal.decomposition import PrincipalComponents, decompose
-from tamiz.reduction.principal.parallel_analysis import IndependentColumns, compare_with_null
-from tamiz.reduction.principal.sparse_table import SparseTableRows
-from tamiz.reduction.principal.table_rows import TableRows
+from tamiz.reduction.principal_components import IndependentColumns, PrincipalComponents, compare_with_null, decompose
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
@@ -31,6 +28,7 @@ from tamiz.runtime.validation import check_choice, check_integer, check_memory, 
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
 from tamiz.table.base import Table
+from tamiz.table.encode import CoordinateEncoder
 from tamiz.table.factory import as_table
 from tamiz.table.feature_checks import check_features as compare_columns
 from tamiz.table.feature_checks import float_dtype, record_features
@@ -890,12 +888,12 @@ class ICA(Reducer):
     def _read_rows(self, X: Any) -> CentredRows:
         standardize = bool(self.standardize)
         if sparse.issparse(X):
-            return SparseTableRows(X, None, standardize=standardize)
+            return CentredSparse(X, None, standardize=standardize)
         if isinstance(X, Table) and X.schema.weight is not None:
             raise DataError(
                 f"ICA does not support sample weights, and the table has the weights {X.schema.weight!r}; open it without weight."
             )
-        return TableRows(as_table(X), standardize=standardize, missing="mean", categories="balanced", method="ICA")
+        return CentredTable(as_table(X), standardize=standardize, missing="mean", categories="balanced", method="ICA")
 
     def _set_solution(self, found: Solution, order: Indices) -> None:
         """Set the attributes of the components in an order, and of the convergence."""
