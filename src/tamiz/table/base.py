@@ -84,12 +84,18 @@ class Table(ABC):
         """Yield the rows in order, as blocks of the given columns; by default of all columns that are not excluded."""
 
     @abstractmethod
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types, for all rows of the table or for the rows given."""
-
-    @abstractmethod
     def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, as `frame` does; columns with a role and excluded columns are allowed."""
+
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
+        """Return columns of the user's table with their original types, for all rows of the table or for the rows given."""
+        names = self.schema.names
+        return self.frame_by_name(names if columns is None else [names[j] for j in columns], rows)
+
+    def copy_roles(self, table: Table) -> None:
+        """Use the class labels, groups and times of another table of the same rows."""
+        self.class_labels = table.class_labels
+        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
 
     @property
     @abstractmethod

@@ -405,11 +405,6 @@ class EncodedTable(Table):
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         yield self._block if columns is None else self._block.select_columns(columns)
 
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types."""
-        names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
-        return self.frame_by_name(names, rows)
-
     def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, with their original types."""
         row_numbers = self.row_numbers if rows is None else self.row_numbers[rows]

@@ -267,8 +267,7 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
     (block,) = frame.blocks()
     whole = numbers if len(values) == len(columns) else None
     table = EncodedTable(schema, values, block.y, block.weight, frame.row_numbers, make_frame, whole, names)
-    table.class_labels = frame.class_labels
-    table.groups, table.group_names, table.time = frame.groups, frame.group_names, frame.time
+    table.copy_roles(frame)
     return table
 
 

@@ -159,8 +159,7 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
     opened = EncodedTable(
         schema, values, block.y, block.weight, frame.row_numbers, make_frame, column_names=table.names
     )
-    opened.class_labels = frame.class_labels
-    opened.groups, opened.group_names, opened.time = frame.groups, frame.group_names, frame.time
+    opened.copy_roles(frame)
     return opened
 
 
