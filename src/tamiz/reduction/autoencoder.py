@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.autoencoder_network import (
+    ColumnEncoder,
     EncodedRows,
     Network,
     ReconstructionLoss,
-    TableEncoder,
     Trainer,
     Training,
     TrainingSettings,
@@ -43,14 +43,10 @@ MAX_COVARIANCE = 1_500
 _ERROR_TASK_VALUES = 2**20
 
 
-def row_errors(errors: Floats, encoder: TableEncoder) -> Floats:
+def row_errors(errors: Floats, encoder: ColumnEncoder) -> Floats:
     """Return the squared errors of each row, divided by the sum of the variances of its present columns; NaN if there are none.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n_rows, n_columns)
-        Squared errors, NaN for missing values.
-    encoder : TableEncoder
+    `errors` are squared errors, of shape (n_rows, n_columns), NaN for missing values.
     """
     present = ~np.isnan(errors)
     variances = np.where(present, encoder.variances, 0.0).sum(axis=1)
@@ -69,7 +65,7 @@ class ErrorSummary:
         In the order of the encoded table; 0 for a constant column, NaN for one without a present value.
     """
 
-    def __init__(self, encoder: TableEncoder, rows: EncodedRows, errors_of: Callable[[EncodedRows], Floats]) -> None:
+    def __init__(self, encoder: ColumnEncoder, rows: EncodedRows, errors_of: Callable[[EncodedRows], Floats]) -> None:
         size = max(1, _ERROR_TASK_VALUES // encoder.n_coordinates)
 
         def add(span: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -87,7 +83,7 @@ class ErrorSummary:
         self.by_column = np.divide(sums, variances, out=shares, where=variances > 0)
 
 
-def network_errors(network: Network, encoder: TableEncoder, rows: EncodedRows) -> ErrorSummary:
+def network_errors(network: Network, encoder: ColumnEncoder, rows: EncodedRows) -> ErrorSummary:
     loss = ReconstructionLoss(encoder)
 
     def errors_of(part: EncodedRows) -> Floats:
@@ -97,7 +93,7 @@ def network_errors(network: Network, encoder: TableEncoder, rows: EncodedRows) -
     return ErrorSummary(encoder, rows, errors_of)
 
 
-def pca_errors(encoder: TableEncoder, train: EncodedRows, rows: EncodedRows, n_components: int) -> ErrorSummary:
+def pca_errors(encoder: ColumnEncoder, train: EncodedRows, rows: EncodedRows, n_components: int) -> ErrorSummary:
     """Return the errors of the reconstructions from principal components of the coordinates of training rows.
 
     Their number is that of the rows or coordinates where it is less than `n_components`.
@@ -113,7 +109,7 @@ def pca_errors(encoder: TableEncoder, train: EncodedRows, rows: EncodedRows, n_c
     return ErrorSummary(encoder, rows, errors_of)
 
 
-def _principal_components(encoder: TableEncoder, rows: EncodedRows, k: int) -> tuple[Floats, Floats]:
+def _principal_components(encoder: ColumnEncoder, rows: EncodedRows, k: int) -> tuple[Floats, Floats]:
     """Return the mean of the coordinates of rows, and the k directions of largest variance."""
     d = encoder.n_coordinates
     spans = parallel.block_ranges(len(rows), max(1, _ERROR_TASK_VALUES // d))
@@ -258,7 +254,7 @@ class Autoencoder(Reducer):
 
     training_curve_: Floats
     invariants: ClassVar[Invariants] = {
-        "_row_encoder": InstanceOf(TableEncoder),
+        "_row_encoder": InstanceOf(ColumnEncoder),
         "_network": (
             InstanceOf(Network),
             Condition(lambda it: _fits(it._network, it._row_encoder), "does not fit the columns"),
@@ -312,7 +308,7 @@ class Autoencoder(Reducer):
         with parallel.thread_session():
             table = _open_rows(X)
             n = table.schema.n_rows
-            encoder = TableEncoder.fit(table, standardize=bool(self.standardize))
+            encoder = ColumnEncoder.fit(table, standardize=bool(self.standardize))
             k = check_integer("n_components", self.n_components, low=1, high=encoder.n_coordinates)
             hidden = self._hidden_sizes(encoder.n_coordinates)
             settings = self._settings(n, hidden)
@@ -502,7 +498,7 @@ def _open_rows(X: Any) -> Table:
     return table
 
 
-def _read_rows(table: Table, encoder: TableEncoder, sizes: list[int]) -> EncodedRows:
+def _read_rows(table: Table, encoder: ColumnEncoder, sizes: list[int]) -> EncodedRows:
     """Return all rows as numbers and codes in float32, after a check of the memory of a training."""
     n, p, c = table.schema.n_rows, len(encoder.mean), len(encoder.levels)
     # PCA of many coordinates stores those of all rows.
@@ -519,7 +515,7 @@ def _read_rows(table: Table, encoder: TableEncoder, sizes: list[int]) -> Encoded
 
 
 def _for_blocks(
-    table: Table, encoder: TableEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
+    table: Table, encoder: ColumnEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
 ) -> Floats:
     size = max(1, _VALUES_PER_TASK // max(encoder.n_coordinates, *map(len, network.biases)))
     out = np.empty((table.schema.n_rows, width))
@@ -533,13 +529,13 @@ def _for_blocks(
     return out
 
 
-def _encode_rows(table: Table, encoder: TableEncoder, network: Network) -> Floats:
+def _encode_rows(table: Table, encoder: ColumnEncoder, network: Network) -> Floats:
     return _for_blocks(
         table, encoder, network, lambda rows: network.encode(encoder.coordinates(rows)), network.n_coordinates
     )
 
 
-def _principal_axes(network: Network, encoder: TableEncoder, rows: EncodedRows) -> tuple[Floats, Floats]:
+def _principal_axes(network: Network, encoder: ColumnEncoder, rows: EncodedRows) -> tuple[Floats, Floats]:
     """Return the axes of the codes of rows, in the order of their variances, and the mean of the codes."""
     size = max(1, _VALUES_PER_TASK // encoder.n_coordinates)
 
@@ -554,7 +550,7 @@ def _principal_axes(network: Network, encoder: TableEncoder, rows: EncodedRows) 
     return axes * eigenvector_signs(axes), centre
 
 
-def _fits(network: Network, encoder: TableEncoder) -> bool:
+def _fits(network: Network, encoder: ColumnEncoder) -> bool:
     """Return whether the inputs and outputs of a network are the coordinates of an encoder."""
     return network.weights[0].shape[1] == len(network.biases[-1]) == encoder.n_coordinates
 

@@ -1,4 +1,4 @@
-"""Rows of a mixed table as inputs and targets of an autoencoder, and reconstructions as values of the table."""
+"""The network of an autoencoder: encoding of a mixed table, dense layers, the loss of reconstructions, and training."""
 
 from __future__ import annotations
 
@@ -24,6 +24,501 @@ from tamiz.table.encode import check_has_features, coordinate_moments
 from tamiz.table.factory import align_to_schema
 from tamiz.table.schema import Schema
 
+# Most levels of a categorical column, and so most outputs of its softmax head: rarer levels are merged into one.
+MAX_LEVELS = 64
+# The level that replaces the rarer ones.
+OTHER_LEVELS = "(other levels)"
+# Largest number of columns named in a note.
+_MAX_NAMED_COLUMNS = 5
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows as numbers and codes.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n_rows, n_numeric)
+        The scaled numeric columns; 0, which is the mean, for a missing value.
+    present : ndarray of shape (n_rows, n_numeric), bool, or None
+        Where a number is not missing; None if none is.
+    codes : ndarray of shape (n_rows, n_categorical), int32
+        Levels after merging; -1 for a missing value.
+    """
+
+    numbers: NDArray[Any]
+    present: Masks | None
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        if len(parts) == 1:
+            return parts[0]
+        present = [np.ones(part.numbers.shape, dtype=bool) if part.present is None else part.present for part in parts]
+        return cls(
+            np.concatenate([part.numbers for part in parts]),
+            None if all(part.present is None for part in parts) else np.concatenate(present),
+            np.concatenate([part.codes for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, rows: Indices | slice) -> EncodedRows:
+        present = None if self.present is None else self.present[rows]
+        return EncodedRows(self.numbers[rows], present, self.codes[rows])
+
+
+@dataclass(frozen=True)
+class LevelTable:
+    """A categorical column.
+
+    Attributes
+    ----------
+    merged : ndarray of shape (n_levels,), int32
+        For each level of the table, its number after merging.
+    shares : ndarray of shape (n_merged,)
+        Share of each level among the present values.
+    """
+
+    merged: NDArray[np.int32]
+    shares: Floats
+
+    invariants: ClassVar[Invariants] = {
+        "shares": FloatArray("k", low=0.0, high=1.0),
+        "merged": (
+            IntegerArray("l", dtypes=(np.int32,)),
+            Condition(lambda it: len(it.merged) == 0 or it.merged.max() < len(it.shares), "has no share for a level"),
+        ),
+    }
+
+    @classmethod
+    def from_shares(cls, shares: Floats) -> Self:
+        """Merge the rarest levels, the last of equal ones first, if there are more than `MAX_LEVELS`."""
+        merged = np.arange(len(shares), dtype=np.int32)
+        if len(shares) > MAX_LEVELS:
+            frequent = np.sort(np.argsort(-shares, kind="stable")[: MAX_LEVELS - 1])
+            merged = np.full(len(shares), MAX_LEVELS - 1, dtype=np.int32)
+            merged[frequent] = np.arange(MAX_LEVELS - 1)
+            shares = np.bincount(merged, weights=shares, minlength=MAX_LEVELS).astype(np.float64)
+        return cls(merged, shares)
+
+    @property
+    def variance(self) -> float:
+        return float(np.sum(self.shares * (1.0 - self.shares)))
+
+    @property
+    def entropy(self) -> float:
+        present = self.shares[self.shares > 0]
+        return -float(np.sum(present * np.log(present)))
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """The centred indicators of each level, divided by the root of their total variance.
+
+        The last row is that of a missing value, 0.
+        """
+        table = np.zeros((len(self.shares) + 1, len(self.shares)))
+        if (variance := self.variance) > 0:
+            table[:-1] = (np.eye(len(self.shares)) - self.shares) / np.sqrt(variance)
+        return table
+
+    def level_names(self, levels: tuple[str, ...]) -> list[str]:
+        names = [OTHER_LEVELS] * len(self.shares)
+        if len(self.shares) == len(levels):
+            return list(levels)
+        for level, code in zip(levels, self.merged.tolist(), strict=True):
+            if code < len(names) - 1:
+                names[code] = level
+        return names
+
+
+def _matches_schema(it: Any) -> bool:
+    """Return whether the fields of an encoder have one entry for each column of its schema, and as many levels."""
+    columns, levels = it.schema.columns, [len(table.merged) for table in it.levels]
+    return (
+        len(it.mean) == len(it.schema.numeric)
+        and levels == [len(columns[j].levels) for j in it.schema.categorical]
+        and len(it.variances) == len(it.mean) + len(levels)
+    )
+
+
+@dataclass(frozen=True)
+class ColumnEncoder:
+    """Encoder of the columns of a table: scaled numbers, and codes of levels.
+
+    The columns of an encoded table are its numeric columns, then its categorical columns. The coordinates are the numbers, then an
+    indicator for each level.
+
+    Attributes
+    ----------
+    schema : Schema
+    mean, scale : ndarray of shape (n_numeric,)
+        A number is (x - mean) / scale, where the scale is a standard deviation with n. A scale of 0 marks a constant column, whose
+        number is 0.
+    variances : ndarray of shape (n_columns,)
+        Variance of each encoded column, in total over the indicators of a categorical one; 0 for a constant column.
+    levels : tuple of LevelTable
+    """
+
+    schema: Schema
+    mean: Floats
+    scale: Floats
+    variances: Floats
+    levels: tuple[LevelTable, ...]
+
+    invariants: ClassVar[Invariants] = {
+        "schema": InstanceOf(Schema),
+        "mean": FloatArray("p"),
+        "scale": FloatArray("p", low=0.0),
+        "variances": FloatArray("q", low=0.0),
+        "levels": (
+            ListOf(InstanceOf(LevelTable)),
+            Condition(_matches_schema, "does not fit the columns of the schema"),
+        ),
+    }
+
+    @classmethod
+    def fit(cls, table: Table, *, standardize: bool) -> Self:
+        """Compute means, scales and shares in one pass over the data.
+
+        Without `standardize`, all numeric columns are divided by the root of their mean variance, which keeps the ratios of their
+        variances.
+        """
+        schema = table.schema
+        check_has_features(schema)
+        moments, p = coordinate_moments(table), len(schema.numeric)
+        # With n, as the errors are means over the rows, so that predictions of the means lose 1.
+        spread = np.sqrt(divide_or_zero(moments.squared_deviations, moments.present_weight)[:p])
+        start, tables = p, []
+        for j in schema.categorical:
+            stop = start + len(schema.columns[j].levels)
+            tables.append(LevelTable.from_shares(moments.mean[start:stop]))
+            start = stop
+        largest = spread.max(initial=0.0)
+        common = largest * np.sqrt(np.mean((spread / largest) ** 2)) if largest > 0 else 0.0
+        scale = spread if standardize else np.where(spread > 0, common, 0.0)
+        numbers = np.divide(spread, scale, out=np.zeros(p), where=scale > 0) ** 2
+        variances = np.concatenate([numbers, [float(one.variance > 0) for one in tables]])
+        if not variances.any():
+            raise DataError("All columns are constant, so that there is nothing to encode.")
+        return cls(schema, moments.mean[:p], scale, variances, tuple(tables))
+
+    def table_schema(self) -> Schema:
+        return self.schema
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return self.schema.numeric + self.schema.categorical
+
+    @cached_property
+    def level_spans(self) -> list[slice]:
+        ends = np.cumsum([len(self.mean), *(len(table.shares) for table in self.levels)]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(ends)]
+
+    @property
+    def n_coordinates(self) -> int:
+        return self.level_spans[-1].stop if self.levels else len(self.mean)
+
+    def merged_level_notes(self) -> list[Verdict]:
+        """Return a note on columns whose rarest levels are merged; empty if there are none."""
+        names = [self.schema.columns[j].name for j in self.schema.categorical]
+        merged = {
+            name: f"{len(table.merged) - MAX_LEVELS + 1:,} of {len(table.merged):,} levels of {name}"
+            for name, table in zip(names, self.levels, strict=True)
+            if len(table.merged) > len(table.shares)
+        }
+        if not merged:
+            return []
+        more = f", and of {len(merged) - _MAX_NAMED_COLUMNS:,} more columns" if len(merged) > _MAX_NAMED_COLUMNS else ""
+        listed = ", ".join(list(merged.values())[:_MAX_NAMED_COLUMNS])
+        return [Verdict("TZ505", f"Autoencoder: the rarest levels are merged: {listed}{more}.", merged)]
+
+    def read(self, X: Any) -> Table:
+        """Align new rows with the columns of the fit; unknown levels become missing, with a warning."""
+        return align_to_schema(X, self.schema)
+
+    def encode(self, block: Block, dtype: type[np.floating[Any]] = np.float64) -> EncodedRows:
+        values = block.matrix(self.schema.numeric)
+        present = ~np.isnan(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.divide(
+                values - self.mean, self.scale, out=np.zeros_like(values), where=present & (self.scale > 0)
+            )
+            numbers = values.astype(dtype, copy=False)
+        codes = np.empty((len(values), len(self.levels)), dtype=np.int32)
+        for k, (j, table) in enumerate(zip(self.schema.categorical, self.levels, strict=True)):
+            # The last entry is that of a missing value, -1.
+            codes[:, k] = np.append(table.merged, np.int32(-1))[block.column(j)]
+        return EncodedRows(numbers, None if present.all() else present, codes)
+
+    def coordinates(self, rows: EncodedRows) -> NDArray[Any]:
+        """Return the inputs of the network, of shape (n_rows, n_coordinates); a missing value is 0 in each coordinate."""
+        if not self.levels:
+            return np.ascontiguousarray(rows.numbers)
+        points = np.empty((len(rows), self.n_coordinates), rows.numbers.dtype)
+        points[:, : len(self.mean)] = rows.numbers
+        for k, (table, span) in enumerate(zip(self.levels, self.level_spans, strict=True)):
+            points[:, span] = table.coordinates[rows.codes[:, k]]
+        return points
+
+    def decode(self, outputs: Floats) -> dict[str, NDArray[Any]]:
+        """Return reconstructed columns by name: numbers in the units of the table, and the most probable level of each category.
+        The outputs are numbers, and for each level the logarithm of its probability up to a constant.
+        """
+        columns = self.schema.columns
+        found: dict[str, NDArray[Any]] = {}
+        for k, j in enumerate(self.schema.numeric):
+            found[columns[j].name] = outputs[:, k] * self.scale[k] + self.mean[k]
+        for j, table, span in zip(self.schema.categorical, self.levels, self.level_spans, strict=True):
+            levels = table.level_names(columns[j].levels)
+            is_boolean = columns[j].kind == "boolean" and set(levels) <= {"False", "True"}
+            names = np.array([level == "True" for level in levels] if is_boolean else levels, dtype=object)
+            found[columns[j].name] = names[outputs[:, span].argmax(axis=1)]
+        return {columns[j].name: found[columns[j].name] for j in self.schema.used.tolist()}
+
+    def to_frame(self, columns: dict[str, NDArray[Any]], like: nw.DataFrame[Any]) -> Any:
+        """Return columns from `decode` as a data frame of the library of another frame; dates become dates again."""
+        kinds = {column.name: column.kind for column in self.schema.columns}
+        series = [
+            nw.new_series(name, self._to_native(values, kinds[name]), backend=like.implementation)
+            for name, values in columns.items()
+        ]
+        frame = nw.from_dict({one.name: one for one in series}).to_native()
+        if like.implementation.is_pandas():
+            frame.index = like.to_native().index
+        return frame
+
+    @staticmethod
+    def _to_native(values: NDArray[Any], kind: str) -> Any:
+        if kind == "date":
+            return values.round().astype("datetime64[s]").astype("datetime64[us]")
+        return values.tolist() if values.dtype == object else values
+
+
+# The smallest share whose logarithm is an initial bias: a level that does not occur has none.
+_MIN_SHARE = 1e-6
+
+
+class ReconstructionLoss:
+    """The loss of a row: squared errors of its numbers, plus the cross entropy of each category over the entropy of its shares.
+
+    It is divided by the sum of the variances of the columns, where a categorical column counts as 1: means and shares in place of
+    the values have the mean loss 1. A missing value adds nothing.
+    """
+
+    def __init__(self, encoder: ColumnEncoder) -> None:
+        self._encoder, self._n_numbers = encoder, len(encoder.mean)
+        self._total = float(encoder.variances.sum())
+        self._level_weights = [1.0 / table.entropy if table.variance > 0 else 0.0 for table in encoder.levels]
+
+    def initial_biases(self) -> Floats:
+        """Return biases of the output layer for which the reconstructions are the means and the shares of the levels."""
+        shares = [np.log(np.maximum(table.shares, _MIN_SHARE)) for table in self._encoder.levels]
+        return np.concatenate([np.zeros(self._n_numbers), *shares])
+
+    def differentiate(self, outputs: NDArray[Any], rows: EncodedRows, n_batch: int) -> float:
+        """Return the sum of the losses of rows, and replace the outputs by the derivatives of this sum divided by n_batch."""
+        unit = outputs.dtype.type(1.0 / (self._total * n_batch))
+        residuals = outputs[:, : self._n_numbers]
+        residuals -= rows.numbers
+        if rows.present is not None:
+            residuals *= rows.present
+        loss = float(np.square(residuals).sum(dtype=np.float64))
+        residuals *= 2 * unit
+        for k, (weight, span) in enumerate(zip(self._level_weights, self._encoder.level_spans, strict=True)):
+            present = np.flatnonzero(rows.codes[:, k] >= 0)
+            codes = rows.codes[present, k]
+            probabilities, entropies = _softmax(outputs[present, span], codes)
+            loss += weight * float(entropies.sum(dtype=np.float64))
+            probabilities[np.arange(len(present)), codes] -= 1
+            probabilities *= unit * outputs.dtype.type(weight)
+            outputs[:, span] = 0.0
+            outputs[present, span] = probabilities
+        return loss / self._total
+
+    def squared_errors(self, outputs: Floats, rows: EncodedRows) -> Floats:
+        """Return the squared error of each value, in units in which `variances` of the encoder are those of the columns.
+
+        The error of a category is the sum over its levels of the squared differences between indicator and probability, divided by
+        the total variance of the indicators.
+        A missing value has NaN.
+        """
+        points = outputs.copy()
+        for table, span in zip(self._encoder.levels, self._encoder.level_spans, strict=True):
+            if table.variance > 0:
+                probabilities, _ = _softmax(outputs[:, span].copy(), np.zeros(len(outputs), dtype=np.int32))
+                points[:, span] = (probabilities - table.shares) / np.sqrt(table.variance)
+        return self.coordinate_errors(points, rows)
+
+    def coordinate_errors(self, points: Floats, rows: EncodedRows) -> Floats:
+        """Return the squared error of each value, as `squared_errors` does, from reconstructed coordinates."""
+        encoder = self._encoder
+        errors = np.empty((len(points), len(encoder.variances)))
+        numbers = points[:, : self._n_numbers] - rows.numbers
+        errors[:, : self._n_numbers] = numbers**2
+        if rows.present is not None:
+            errors[:, : self._n_numbers][~rows.present] = np.nan
+        for k, (table, span) in enumerate(zip(encoder.levels, encoder.level_spans, strict=True)):
+            differences = points[:, span] - table.coordinates[rows.codes[:, k]]
+            own = np.square(differences).sum(axis=1)
+            own[rows.codes[:, k] < 0] = np.nan
+            errors[:, self._n_numbers + k] = own
+        errors[:, encoder.variances == 0] *= 0.0
+        return errors
+
+
+def _softmax(logits: NDArray[Any], codes: NDArray[np.int32]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Replace logits by probabilities; return these and the cross entropy of the level `codes` of each row."""
+    logits -= logits.max(axis=1, keepdims=True)
+    chosen = logits[np.arange(len(logits)), codes]
+    np.exp(logits, out=logits)
+    sums = logits.sum(axis=1)
+    logits /= sums[:, None]
+    return logits, np.log(sums) - chosen
+
+
+# The output layer starts small, so that the first reconstructions are close to the means.
+_INITIAL_OUTPUT_SCALE = 0.1
+
+
+@dataclass(frozen=True)
+class Network:
+    """Dense layers y = W x + b, followed by the exponential linear unit except in the layer of the code and in the last one.
+
+    Attributes
+    ----------
+    weights : tuple of ndarray of shape (n_outputs, n_inputs)
+        One matrix for each layer.
+    biases : tuple of ndarray of shape (n_outputs,)
+    n_encoder_layers : int
+        The outputs of this layer, counted from 1, are the code.
+
+    References
+    ----------
+    Clevert, Unterthiner and Hochreiter (2016), Fast and accurate deep network learning by exponential linear units, ICLR.
+    """
+
+    weights: tuple[NDArray[Any], ...]
+    biases: tuple[NDArray[Any], ...]
+    n_encoder_layers: int
+
+    invariants: ClassVar[Invariants] = {
+        "n_encoder_layers": Integer(low=1),
+        "weights": ListOf(InstanceOf(np.ndarray)),
+        "biases": (
+            ListOf(InstanceOf(np.ndarray)),
+            Condition(lambda it: _are_layers(it.weights, it.biases), "does not fit the weights"),
+            Condition(lambda it: it.n_encoder_layers < len(it.weights), "is shorter than the encoder"),
+        ),
+    }
+
+    @classmethod
+    def from_vector(cls, parameters: NDArray[Any], sizes: Sequence[int], n_encoder_layers: int) -> Self:
+        """Return the network whose weights and biases are views of one vector, in the order of the layers."""
+        weights, biases, start = [], [], 0
+        for n_inputs, n_outputs in pairwise(sizes):
+            stop = start + n_inputs * n_outputs
+            weights.append(parameters[start:stop].reshape(n_outputs, n_inputs))
+            biases.append(parameters[stop : stop + n_outputs])
+            start = stop + n_outputs
+        return cls(tuple(weights), tuple(biases), n_encoder_layers)
+
+    @property
+    def n_coordinates(self) -> int:
+        return len(self.biases[self.n_encoder_layers - 1])
+
+    def initialize(self, rng: np.random.Generator, output_biases: Floats) -> None:
+        """Draw normal weights that keep the variance of the inputs (He et al., ICCV 2015), and set the biases of the last layer."""
+        last = len(self.weights) - 1
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            gain = _INITIAL_OUTPUT_SCALE if k == last else np.sqrt(2.0) if self._is_curved(k) else 1.0
+            weight[:] = gain / np.sqrt(weight.shape[1]) * rng.standard_normal(weight.shape)
+            bias[:] = output_biases if k == last else 0.0
+
+    def _is_curved(self, layer: int) -> bool:
+        """Return whether a layer ends with the exponential linear unit."""
+        return layer not in (self.n_encoder_layers - 1, len(self.weights) - 1)
+
+    def forward(self, inputs: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the inputs, then the outputs of every layer, as products of BLAS, whose bits depend on the rows together."""
+        values = [inputs]
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            outputs = values[-1] @ weight.T
+            outputs += bias
+            if self._is_curved(k):
+                _apply_elu(outputs)
+            values.append(outputs)
+        return values
+
+    def backward(self, values: Sequence[NDArray[Any]], slopes: NDArray[Any], gradient: Network) -> None:
+        """Fill a network with the derivatives of a loss in the parameters, by backpropagation.
+        `values` are those of `forward`, and `slopes` the derivatives of the loss in the outputs of the last layer.
+        """
+        for k in reversed(range(len(self.weights))):
+            if self._is_curved(k):
+                # The slope of exp(x) - 1 is the value plus 1, and that of x is 1.
+                slopes *= np.minimum(values[k + 1], 0.0) + slopes.dtype.type(1.0)
+            np.matmul(slopes.T, values[k], out=gradient.weights[k])
+            np.sum(slopes, axis=0, out=gradient.biases[k])
+            if k:
+                slopes = slopes @ self.weights[k]
+
+    def encode(self, inputs: Floats) -> Floats:
+        """Return the codes of rows, of shape (n_rows, n_coordinates); a row has the same bits in every batch."""
+        return self._run(inputs, range(self.n_encoder_layers))
+
+    def decode(self, codes: Floats) -> Floats:
+        """Return the outputs for codes, of shape (n_rows, n_outputs); a row has the same bits in every batch."""
+        return self._run(codes, range(self.n_encoder_layers, len(self.weights)))
+
+    def _run(self, values: Floats, layers: range) -> Floats:
+        for k in layers:
+            outputs = np.empty((len(values), len(self.biases[k])))
+            project_rows(np.ascontiguousarray(values), self.weights[k], outputs)
+            outputs += self.biases[k]
+            if self._is_curved(k):
+                _apply_elu(outputs)
+            values = outputs
+        return values
+
+    def with_code(self, directions: Floats, centre: Floats) -> Network:
+        """Return the network with the codes (z - centre) R for orthogonal directions R, and the same reconstructions."""
+        weights, biases, k = list(self.weights), list(self.biases), self.n_encoder_layers
+        biases[k - 1] = (biases[k - 1] - centre) @ directions
+        weights[k - 1] = directions.T @ weights[k - 1]
+        biases[k] = biases[k] + weights[k] @ centre
+        weights[k] = weights[k] @ directions
+        return Network(
+            tuple(np.ascontiguousarray(weight, dtype=np.float64) for weight in weights),
+            tuple(np.ascontiguousarray(bias, dtype=np.float64) for bias in biases),
+            k,
+        )
+
+
+def _apply_elu(values: NDArray[Any]) -> None:
+    """Replace negative values x by exp(x) - 1."""
+    negative = np.minimum(values, 0.0)
+    np.exp(negative, out=negative)
+    negative -= 1.0
+    np.maximum(values, negative, out=values)
+
+
+def _are_layers(weights: Sequence[NDArray[Any]], biases: Sequence[NDArray[Any]]) -> bool:
+    """Return whether arrays are layers of finite float64, each of which accepts the outputs of the one before."""
+    if len(weights) != len(biases) or not all(
+        array.dtype == np.float64
+        and array.flags.c_contiguous
+        and array.ndim == n_dimensions
+        and np.isfinite(array).all()
+        for arrays, n_dimensions in ((weights, 2), (biases, 1))
+        for array in arrays
+    ):
+        return False
+    chained = all(after.shape[1] == len(before) for before, after in pairwise(weights))
+    return chained and all(len(weight) == len(bias) for weight, bias in zip(weights, biases, strict=True))
+
+
 # Decay of the running means of the gradient and of its square, and the addition to the divisor (Kingma and Ba 2015).
 _MEAN_DECAY, _SQUARE_DECAY, _EPSILON = 0.9, 0.999, 1e-8
 # An epoch is progress if it lowers the loss of the last progress by this share for each step, within limits. Without progress in so
@@ -42,14 +537,6 @@ _ROWS_PER_EVALUATION = 1024
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Settings of a training.
-
-    Attributes
-    ----------
-    max_epochs, batch_size : int
-    learning_rate, swap_noise : float
-    """
-
     max_epochs: int
     batch_size: int
     learning_rate: float
@@ -58,21 +545,7 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class Training:
-    """The outcome of a training.
-
-    Attributes
-    ----------
-    parameters : ndarray of shape (n_parameters,), float32
-        Those of the lowest loss of the held-out rows.
-    curve : ndarray of shape (n_epochs, 2)
-        The mean loss of the training rows, with noise and while the parameters change, and the loss of the held-out rows.
-    converged : bool
-        Whether it ended because the loss no longer decreased.
-    n_diverged : int
-        Number of epochs in which the training diverged.
-    interrupted : bool
-        Whether Ctrl-C ended it.
-    """
+    """The parameters of the lowest loss of the held-out rows, the curve (see `training_curve_`), and how the training ended."""
 
     parameters: NDArray[np.float32]
     curve: Floats
@@ -86,26 +559,11 @@ class Trainer:
 
     A minibatch is split into blocks of rows, whose gradients are added in the order of the blocks: the bits do not depend on the
     number of threads.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-    sizes : list of int
-        Number of values before and after each layer.
-    train, validation : EncodedRows
-        In float32.
-    settings : TrainingSettings
-    rng : Generator
-
-    References
-    ----------
-    Kingma and Ba (2015), Adam: a method for stochastic optimization, ICLR; Vincent, Larochelle, Bengio and Manzagol (2008),
-    Extracting and composing robust features with denoising autoencoders, ICML.
     """
 
     def __init__(
         self,
-        encoder: TableEncoder,
+        encoder: ColumnEncoder,
         sizes: list[int],
         train: EncodedRows,
         validation: EncodedRows,
@@ -250,544 +708,3 @@ class _Adam:
         np.divide(self._mean, work, out=work)
         work *= of(rate * np.sqrt(square_share) / mean_share)
         self._parameters -= work
-
-
-# The output layer starts small, so that the first reconstructions are close to the means.
-_INITIAL_OUTPUT_SCALE = 0.1
-
-
-@dataclass(frozen=True)
-class Network:
-    """Dense layers y = W x + b, followed by the exponential linear unit except in the layer of the code and in the last one.
-
-    Attributes
-    ----------
-    weights : tuple of ndarray of shape (n_outputs, n_inputs)
-        One matrix for each layer.
-    biases : tuple of ndarray of shape (n_outputs,)
-    n_encoder_layers : int
-        The outputs of this layer, counted from 1, are the code.
-
-    References
-    ----------
-    Clevert, Unterthiner and Hochreiter (2016), Fast and accurate deep network learning by exponential linear units, ICLR.
-    """
-
-    weights: tuple[NDArray[Any], ...]
-    biases: tuple[NDArray[Any], ...]
-    n_encoder_layers: int
-
-    invariants: ClassVar[Invariants] = {
-        "n_encoder_layers": Integer(low=1),
-        "weights": ListOf(InstanceOf(np.ndarray)),
-        "biases": (
-            ListOf(InstanceOf(np.ndarray)),
-            Condition(lambda it: _are_layers(it.weights, it.biases), "does not fit the weights"),
-            Condition(lambda it: it.n_encoder_layers < len(it.weights), "is shorter than the encoder"),
-        ),
-    }
-
-    @classmethod
-    def from_vector(cls, parameters: NDArray[Any], sizes: Sequence[int], n_encoder_layers: int) -> Self:
-        """Return the network whose weights and biases are views of one vector, in the order of the layers."""
-        weights, biases, start = [], [], 0
-        for n_inputs, n_outputs in pairwise(sizes):
-            stop = start + n_inputs * n_outputs
-            weights.append(parameters[start:stop].reshape(n_outputs, n_inputs))
-            biases.append(parameters[stop : stop + n_outputs])
-            start = stop + n_outputs
-        return cls(tuple(weights), tuple(biases), n_encoder_layers)
-
-    @property
-    def n_coordinates(self) -> int:
-        return len(self.biases[self.n_encoder_layers - 1])
-
-    def initialize(self, rng: np.random.Generator, output_biases: Floats) -> None:
-        """Draw normal weights that keep the variance of the inputs (He et al. 2015), and set the biases of the last layer.
-
-        References
-        ----------
-        He, Zhang, Ren and Sun (2015), Delving deep into rectifiers, ICCV.
-        """
-        last = len(self.weights) - 1
-        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            gain = _INITIAL_OUTPUT_SCALE if k == last else np.sqrt(2.0) if self._is_curved(k) else 1.0
-            weight[:] = gain / np.sqrt(weight.shape[1]) * rng.standard_normal(weight.shape)
-            bias[:] = output_biases if k == last else 0.0
-
-    def _is_curved(self, layer: int) -> bool:
-        """Return whether a layer ends with the exponential linear unit."""
-        return layer not in (self.n_encoder_layers - 1, len(self.weights) - 1)
-
-    def forward(self, inputs: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return the inputs, then the outputs of every layer, as products of BLAS, whose bits depend on the rows together."""
-        values = [inputs]
-        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            outputs = values[-1] @ weight.T
-            outputs += bias
-            if self._is_curved(k):
-                _apply_elu(outputs)
-            values.append(outputs)
-        return values
-
-    def backward(self, values: Sequence[NDArray[Any]], slopes: NDArray[Any], gradient: Network) -> None:
-        """Fill a network with the derivatives of a loss in the parameters, by backpropagation.
-
-        Parameters
-        ----------
-        values : list of ndarray
-            What `forward` returned.
-        slopes : ndarray of shape (n_rows, n_outputs)
-            Derivatives of the loss in the outputs of the last layer.
-        gradient : Network
-            A network of the same shape.
-        """
-        for k in reversed(range(len(self.weights))):
-            if self._is_curved(k):
-                # The slope of exp(x) - 1 is the value plus 1, and that of x is 1.
-                slopes *= np.minimum(values[k + 1], 0.0) + slopes.dtype.type(1.0)
-            np.matmul(slopes.T, values[k], out=gradient.weights[k])
-            np.sum(slopes, axis=0, out=gradient.biases[k])
-            if k:
-                slopes = slopes @ self.weights[k]
-
-    def encode(self, inputs: Floats) -> Floats:
-        """Return the codes of rows, of shape (n_rows, n_coordinates); a row has the same bits in every batch."""
-        return self._run(inputs, range(self.n_encoder_layers))
-
-    def decode(self, codes: Floats) -> Floats:
-        """Return the outputs for codes, of shape (n_rows, n_outputs); a row has the same bits in every batch."""
-        return self._run(codes, range(self.n_encoder_layers, len(self.weights)))
-
-    def _run(self, values: Floats, layers: range) -> Floats:
-        for k in layers:
-            outputs = np.empty((len(values), len(self.biases[k])))
-            project_rows(np.ascontiguousarray(values), self.weights[k], outputs)
-            outputs += self.biases[k]
-            if self._is_curved(k):
-                _apply_elu(outputs)
-            values = outputs
-        return values
-
-    def with_code(self, directions: Floats, centre: Floats) -> Network:
-        """Return the network with the codes (z - centre) R for an orthogonal R, and the same reconstructions.
-
-        Parameters
-        ----------
-        directions : ndarray of shape (n_coordinates, n_coordinates)
-            R.
-        centre : ndarray of shape (n_coordinates,)
-        """
-        weights, biases, k = list(self.weights), list(self.biases), self.n_encoder_layers
-        biases[k - 1] = (biases[k - 1] - centre) @ directions
-        weights[k - 1] = directions.T @ weights[k - 1]
-        biases[k] = biases[k] + weights[k] @ centre
-        weights[k] = weights[k] @ directions
-        return Network(
-            tuple(np.ascontiguousarray(weight, dtype=np.float64) for weight in weights),
-            tuple(np.ascontiguousarray(bias, dtype=np.float64) for bias in biases),
-            k,
-        )
-
-
-def _apply_elu(values: NDArray[Any]) -> None:
-    """Replace negative values x by exp(x) - 1."""
-    negative = np.minimum(values, 0.0)
-    np.exp(negative, out=negative)
-    negative -= 1.0
-    np.maximum(values, negative, out=values)
-
-
-def _are_layers(weights: Sequence[NDArray[Any]], biases: Sequence[NDArray[Any]]) -> bool:
-    """Return whether arrays are layers of finite float64, each of which accepts the outputs of the one before."""
-    if len(weights) != len(biases) or not all(
-        array.dtype == np.float64
-        and array.flags.c_contiguous
-        and array.ndim == n_dimensions
-        and np.isfinite(array).all()
-        for arrays, n_dimensions in ((weights, 2), (biases, 1))
-        for array in arrays
-    ):
-        return False
-    chained = all(after.shape[1] == len(before) for before, after in pairwise(weights))
-    return chained and all(len(weight) == len(bias) for weight, bias in zip(weights, biases, strict=True))
-
-
-# The smallest share whose logarithm is an initial bias: a level that does not occur has none.
-_MIN_SHARE = 1e-6
-
-
-class ReconstructionLoss:
-    """The loss of a row: squared errors of its numbers, plus the cross entropy of each category over the entropy of its shares.
-
-    It is divided by the sum of the variances of the columns, where a categorical column counts as 1: means and shares in place of
-    the values have the mean loss 1. A missing value adds nothing.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-    """
-
-    def __init__(self, encoder: TableEncoder) -> None:
-        self._encoder, self._n_numbers = encoder, len(encoder.mean)
-        self._total = float(encoder.variances.sum())
-        self._level_weights = [1.0 / table.entropy if table.variance > 0 else 0.0 for table in encoder.levels]
-
-    def initial_biases(self) -> Floats:
-        """Return biases of the output layer for which the reconstructions are the means and the shares of the levels."""
-        shares = [np.log(np.maximum(table.shares, _MIN_SHARE)) for table in self._encoder.levels]
-        return np.concatenate([np.zeros(self._n_numbers), *shares])
-
-    def differentiate(self, outputs: NDArray[Any], rows: EncodedRows, n_batch: int) -> float:
-        """Return the sum of the losses of rows, and replace the outputs by the derivatives of this sum divided by n_batch.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_rows, n_coordinates)
-            Overwritten.
-        rows : EncodedRows
-            The targets.
-        n_batch : int
-        """
-        unit = outputs.dtype.type(1.0 / (self._total * n_batch))
-        residuals = outputs[:, : self._n_numbers]
-        residuals -= rows.numbers
-        if rows.present is not None:
-            residuals *= rows.present
-        loss = float(np.square(residuals).sum(dtype=np.float64))
-        residuals *= 2 * unit
-        for k, (weight, span) in enumerate(zip(self._level_weights, self._encoder.level_spans, strict=True)):
-            present = np.flatnonzero(rows.codes[:, k] >= 0)
-            codes = rows.codes[present, k]
-            probabilities, entropies = _softmax(outputs[present, span], codes)
-            loss += weight * float(entropies.sum(dtype=np.float64))
-            probabilities[np.arange(len(present)), codes] -= 1
-            probabilities *= unit * outputs.dtype.type(weight)
-            outputs[:, span] = 0.0
-            outputs[present, span] = probabilities
-        return loss / self._total
-
-    def squared_errors(self, outputs: Floats, rows: EncodedRows) -> Floats:
-        """Return the squared error of each value, in units in which `variances` of the encoder are those of the columns.
-
-        The error of a category is the sum over its levels of the squared differences between indicator and probability, divided by
-        the total variance of the indicators.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_rows, n_coordinates)
-        rows : EncodedRows
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-            NaN for a missing value.
-        """
-        points = outputs.copy()
-        for table, span in zip(self._encoder.levels, self._encoder.level_spans, strict=True):
-            if table.variance > 0:
-                probabilities, _ = _softmax(outputs[:, span].copy(), np.zeros(len(outputs), dtype=np.int32))
-                points[:, span] = (probabilities - table.shares) / np.sqrt(table.variance)
-        return self.coordinate_errors(points, rows)
-
-    def coordinate_errors(self, points: Floats, rows: EncodedRows) -> Floats:
-        """Return the squared error of each value, as `squared_errors` does, from reconstructed coordinates."""
-        encoder = self._encoder
-        errors = np.empty((len(points), len(encoder.variances)))
-        numbers = points[:, : self._n_numbers] - rows.numbers
-        errors[:, : self._n_numbers] = numbers**2
-        if rows.present is not None:
-            errors[:, : self._n_numbers][~rows.present] = np.nan
-        for k, (table, span) in enumerate(zip(encoder.levels, encoder.level_spans, strict=True)):
-            differences = points[:, span] - table.coordinates[rows.codes[:, k]]
-            own = np.square(differences).sum(axis=1)
-            own[rows.codes[:, k] < 0] = np.nan
-            errors[:, self._n_numbers + k] = own
-        errors[:, encoder.variances == 0] *= 0.0
-        return errors
-
-
-def _softmax(logits: NDArray[Any], codes: NDArray[np.int32]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Replace logits by probabilities; return these and the cross entropy of the level `codes` of each row."""
-    logits -= logits.max(axis=1, keepdims=True)
-    chosen = logits[np.arange(len(logits)), codes]
-    np.exp(logits, out=logits)
-    sums = logits.sum(axis=1)
-    logits /= sums[:, None]
-    return logits, np.log(sums) - chosen
-
-
-# Most levels of a categorical column, and so most outputs of its softmax head: rarer levels are merged into one.
-MAX_LEVELS = 64
-# The level that replaces the rarer ones.
-OTHER_LEVELS = "(other levels)"
-# Largest number of columns named in a note.
-_MAX_NAMED_COLUMNS = 5
-
-
-@dataclass(frozen=True)
-class EncodedRows:
-    """Rows as numbers and codes.
-
-    Attributes
-    ----------
-    numbers : ndarray of shape (n_rows, n_numeric)
-        The scaled numeric columns; 0, which is the mean, for a missing value.
-    present : ndarray of shape (n_rows, n_numeric), bool, or None
-        Where a number is not missing; None if none is.
-    codes : ndarray of shape (n_rows, n_categorical), int32
-        Levels after merging; -1 for a missing value.
-    """
-
-    numbers: NDArray[Any]
-    present: Masks | None
-    codes: NDArray[np.int32]
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        if len(parts) == 1:
-            return parts[0]
-        present = [np.ones(part.numbers.shape, dtype=bool) if part.present is None else part.present for part in parts]
-        return cls(
-            np.concatenate([part.numbers for part in parts]),
-            None if all(part.present is None for part in parts) else np.concatenate(present),
-            np.concatenate([part.codes for part in parts]),
-        )
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def take(self, rows: Indices | slice) -> EncodedRows:
-        present = None if self.present is None else self.present[rows]
-        return EncodedRows(self.numbers[rows], present, self.codes[rows])
-
-
-@dataclass(frozen=True)
-class LevelTable:
-    """A categorical column.
-
-    Attributes
-    ----------
-    merged : ndarray of shape (n_levels,), int32
-        For each level of the table, its number after merging.
-    shares : ndarray of shape (n_merged,)
-        Share of each level among the present values.
-    """
-
-    merged: NDArray[np.int32]
-    shares: Floats
-
-    invariants: ClassVar[Invariants] = {
-        "shares": FloatArray("k", low=0.0, high=1.0),
-        "merged": (
-            IntegerArray("l", dtypes=(np.int32,)),
-            Condition(lambda it: len(it.merged) == 0 or it.merged.max() < len(it.shares), "has no share for a level"),
-        ),
-    }
-
-    @classmethod
-    def from_shares(cls, shares: Floats) -> Self:
-        """Merge the rarest levels, the last of equal ones first, if there are more than `MAX_LEVELS`."""
-        merged = np.arange(len(shares), dtype=np.int32)
-        if len(shares) > MAX_LEVELS:
-            frequent = np.sort(np.argsort(-shares, kind="stable")[: MAX_LEVELS - 1])
-            merged = np.full(len(shares), MAX_LEVELS - 1, dtype=np.int32)
-            merged[frequent] = np.arange(MAX_LEVELS - 1)
-            shares = np.bincount(merged, weights=shares, minlength=MAX_LEVELS).astype(np.float64)
-        return cls(merged, shares)
-
-    @property
-    def variance(self) -> float:
-        return float(np.sum(self.shares * (1.0 - self.shares)))
-
-    @property
-    def entropy(self) -> float:
-        present = self.shares[self.shares > 0]
-        return -float(np.sum(present * np.log(present)))
-
-    @cached_property
-    def coordinates(self) -> Floats:
-        """The centred indicators of each level, divided by the root of their total variance.
-
-        The last row is that of a missing value, 0.
-        """
-        table = np.zeros((len(self.shares) + 1, len(self.shares)))
-        if (variance := self.variance) > 0:
-            table[:-1] = (np.eye(len(self.shares)) - self.shares) / np.sqrt(variance)
-        return table
-
-    def level_names(self, levels: tuple[str, ...]) -> list[str]:
-        names = [OTHER_LEVELS] * len(self.shares)
-        if len(self.shares) == len(levels):
-            return list(levels)
-        for level, code in zip(levels, self.merged.tolist(), strict=True):
-            if code < len(names) - 1:
-                names[code] = level
-        return names
-
-
-def _matches_schema(it: Any) -> bool:
-    """Return whether the fields of an encoder have one entry for each column of its schema, and as many levels."""
-    columns, levels = it.schema.columns, [len(table.merged) for table in it.levels]
-    return (
-        len(it.mean) == len(it.schema.numeric)
-        and levels == [len(columns[j].levels) for j in it.schema.categorical]
-        and len(it.variances) == len(it.mean) + len(levels)
-    )
-
-
-@dataclass(frozen=True)
-class TableEncoder:
-    """Encoder of the columns of a table: scaled numbers, and codes of levels.
-
-    The columns of an encoded table are its numeric columns, then its categorical columns. The coordinates are the numbers, then an
-    indicator for each level.
-
-    Attributes
-    ----------
-    schema : Schema
-    mean, scale : ndarray of shape (n_numeric,)
-        A number is (x - mean) / scale, where the scale is a standard deviation with n. A scale of 0 marks a constant column, whose
-        number is 0.
-    variances : ndarray of shape (n_columns,)
-        Variance of each encoded column, in total over the indicators of a categorical one; 0 for a constant column.
-    levels : tuple of LevelTable
-    """
-
-    schema: Schema
-    mean: Floats
-    scale: Floats
-    variances: Floats
-    levels: tuple[LevelTable, ...]
-
-    invariants: ClassVar[Invariants] = {
-        "schema": InstanceOf(Schema),
-        "mean": FloatArray("p"),
-        "scale": FloatArray("p", low=0.0),
-        "variances": FloatArray("q", low=0.0),
-        "levels": (
-            ListOf(InstanceOf(LevelTable)),
-            Condition(_matches_schema, "does not fit the columns of the schema"),
-        ),
-    }
-
-    @classmethod
-    def fit(cls, table: Table, *, standardize: bool) -> Self:
-        """Compute means, scales and shares in one pass over the data.
-
-        Without `standardize`, all numeric columns are divided by the root of their mean variance, which keeps the ratios of their
-        variances.
-        """
-        schema = table.schema
-        check_has_features(schema)
-        moments, p = coordinate_moments(table), len(schema.numeric)
-        # With n, as the errors are means over the rows, so that predictions of the means lose 1.
-        spread = np.sqrt(divide_or_zero(moments.squared_deviations, moments.present_weight)[:p])
-        start, tables = p, []
-        for j in schema.categorical:
-            stop = start + len(schema.columns[j].levels)
-            tables.append(LevelTable.from_shares(moments.mean[start:stop]))
-            start = stop
-        largest = spread.max(initial=0.0)
-        common = largest * np.sqrt(np.mean((spread / largest) ** 2)) if largest > 0 else 0.0
-        scale = spread if standardize else np.where(spread > 0, common, 0.0)
-        numbers = np.divide(spread, scale, out=np.zeros(p), where=scale > 0) ** 2
-        variances = np.concatenate([numbers, [float(one.variance > 0) for one in tables]])
-        if not variances.any():
-            raise DataError("All columns are constant, so that there is nothing to encode.")
-        return cls(schema, moments.mean[:p], scale, variances, tuple(tables))
-
-    def table_schema(self) -> Schema:
-        return self.schema
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        return self.schema.numeric + self.schema.categorical
-
-    @cached_property
-    def level_spans(self) -> list[slice]:
-        ends = np.cumsum([len(self.mean), *(len(table.shares) for table in self.levels)]).tolist()
-        return [slice(start, stop) for start, stop in pairwise(ends)]
-
-    @property
-    def n_coordinates(self) -> int:
-        return self.level_spans[-1].stop if self.levels else len(self.mean)
-
-    def merged_level_notes(self) -> list[Verdict]:
-        """Return a note on columns whose rarest levels are merged; empty if there are none."""
-        names = [self.schema.columns[j].name for j in self.schema.categorical]
-        merged = {
-            name: f"{len(table.merged) - MAX_LEVELS + 1:,} of {len(table.merged):,} levels of {name}"
-            for name, table in zip(names, self.levels, strict=True)
-            if len(table.merged) > len(table.shares)
-        }
-        if not merged:
-            return []
-        more = f", and of {len(merged) - _MAX_NAMED_COLUMNS:,} more columns" if len(merged) > _MAX_NAMED_COLUMNS else ""
-        listed = ", ".join(list(merged.values())[:_MAX_NAMED_COLUMNS])
-        return [Verdict("TZ505", f"Autoencoder: the rarest levels are merged: {listed}{more}.", merged)]
-
-    def read(self, X: Any) -> Table:
-        """Align new rows with the columns of the fit; unknown levels become missing, with a warning."""
-        return align_to_schema(X, self.schema)
-
-    def encode(self, block: Block, dtype: type[np.floating[Any]] = np.float64) -> EncodedRows:
-        values = block.matrix(self.schema.numeric)
-        present = ~np.isnan(values)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.divide(
-                values - self.mean, self.scale, out=np.zeros_like(values), where=present & (self.scale > 0)
-            )
-            numbers = values.astype(dtype, copy=False)
-        codes = np.empty((len(values), len(self.levels)), dtype=np.int32)
-        for k, (j, table) in enumerate(zip(self.schema.categorical, self.levels, strict=True)):
-            # The last entry is that of a missing value, -1.
-            codes[:, k] = np.append(table.merged, np.int32(-1))[block.column(j)]
-        return EncodedRows(numbers, None if present.all() else present, codes)
-
-    def coordinates(self, rows: EncodedRows) -> NDArray[Any]:
-        """Return the inputs of the network, of shape (n_rows, n_coordinates); a missing value is 0 in each coordinate."""
-        if not self.levels:
-            return np.ascontiguousarray(rows.numbers)
-        points = np.empty((len(rows), self.n_coordinates), rows.numbers.dtype)
-        points[:, : len(self.mean)] = rows.numbers
-        for k, (table, span) in enumerate(zip(self.levels, self.level_spans, strict=True)):
-            points[:, span] = table.coordinates[rows.codes[:, k]]
-        return points
-
-    def decode(self, outputs: Floats) -> dict[str, NDArray[Any]]:
-        """Return reconstructed columns by name: numbers in the units of the table, and the most probable level of each category.
-
-        Parameters
-        ----------
-        outputs : ndarray of shape (n_rows, n_coordinates)
-            Numbers, and for each level the logarithm of its probability up to a constant.
-        """
-        columns = self.schema.columns
-        found: dict[str, NDArray[Any]] = {}
-        for k, j in enumerate(self.schema.numeric):
-            found[columns[j].name] = outputs[:, k] * self.scale[k] + self.mean[k]
-        for j, table, span in zip(self.schema.categorical, self.levels, self.level_spans, strict=True):
-            levels = table.level_names(columns[j].levels)
-            is_boolean = columns[j].kind == "boolean" and set(levels) <= {"False", "True"}
-            names = np.array([level == "True" for level in levels] if is_boolean else levels, dtype=object)
-            found[columns[j].name] = names[outputs[:, span].argmax(axis=1)]
-        return {columns[j].name: found[columns[j].name] for j in self.schema.used.tolist()}
-
-    def to_frame(self, columns: dict[str, NDArray[Any]], like: nw.DataFrame[Any]) -> Any:
-        """Return columns from `decode` as a data frame of the library of another frame; dates become dates again."""
-        kinds = {column.name: column.kind for column in self.schema.columns}
-        series = [
-            nw.new_series(name, self._to_native(values, kinds[name]), backend=like.implementation)
-            for name, values in columns.items()
-        ]
-        frame = nw.from_dict({one.name: one for one in series}).to_native()
-        if like.implementation.is_pandas():
-            frame.index = like.to_native().index
-        return frame
-
-    @staticmethod
-    def _to_native(values: NDArray[Any], kind: str) -> Any:
-        if kind == "date":
-            return values.round().astype("datetime64[s]").astype("datetime64[us]")
-        return values.tolist() if values.dtype == object else values

@@ -1,4 +1,14 @@
-"""Independent component analysis."""
+"""Independent component analysis: whitening, Picard-O and FastICA, the test of Gaussian components, and stability over starts.
+
+Both solvers search a rotation W of whitened rows for which s_i E[tanh(y_i) y_j] is symmetric in the sources y = W z. The signs
+s_i are those of E[tanh'(y_i)] - E[tanh(y_i) y_i]: 1 for super-Gaussian sources and -1 for sub-Gaussian ones. The largest
+difference from symmetry is the gradient norm of both.
+
+For normal rows, the mean of log cosh along a unit vector w, less its expectation, is asymptotically a Gaussian field on the sphere.
+Whitened rows have the mean 0 and the variance 1 along every w, so of the Hermite expansion of log cosh only the even terms from 4
+on remain. The probability that the field exceeds a level u anywhere is approximately the expected Euler characteristic of the set
+where it does, which has a closed form (Adler and Taylor 2007).
+"""
 
 from __future__ import annotations
 
@@ -42,16 +52,7 @@ _NULL_OPERATIONS, _MIN_NULL_TABLES, _MAX_NULL_TABLES = 1e9, 5, 100
 
 @dataclass(frozen=True)
 class Whitening:
-    """White rows, and the linear functions between them and coordinates.
-
-    Attributes
-    ----------
-    rows : WhiteRows
-    forward : ndarray of shape (k, n_coordinates)
-        White rows are coordinates times its transpose.
-    backward : ndarray of shape (n_coordinates, k)
-        The pseudo-inverse of `forward`.
-    """
+    """White rows: coordinates times the transpose of `forward` (k, n_coordinates), whose pseudo-inverse is `backward`."""
 
     rows: WhiteRows
     forward: Floats
@@ -59,25 +60,7 @@ class Whitening:
 
 
 def whiten(rows: CentredRows, n_components: int | None, *, standardized: bool, is_float32: bool) -> Whitening:
-    """Return rows of unit covariance, with n, along the first principal components.
-
-    Parameters
-    ----------
-    rows : CentredRows
-    n_components : int or None
-        None is the number of components that parallel analysis finds, at least 1.
-    standardized : bool
-        Whether the numeric coordinates are divided by their standard deviations.
-    is_float32 : bool
-        Whether the rows are multiplied in float32.
-
-    Raises
-    ------
-    DataError
-        When all coordinates are constant.
-    ValueError
-        When n_components exceeds the rank.
-    """
+    """Return rows of unit covariance, with n, along the first principal components; by default those of parallel analysis."""
     upper = min(rows.n_rows, rows.n_coordinates)
     wanted = upper if n_components is None else check_integer("n_components", n_components, low=1)
     found = decompose(rows, min(wanted, upper), "auto")
@@ -215,15 +198,9 @@ _LEVEL_STEP = 0.05
 class _NormalContrast:
     """The contrast of a standard normal variable.
 
-    Attributes
-    ----------
-    mean : float
-        The expectation of log cosh.
-    deviation : float
-        The standard deviation of log cosh without its terms of degree 0 and 2.
-    slope : float
-        The sum of the degrees of the terms, weighted by their shares of the variance: the derivative of the
-        correlation of the field of two directions by the cosine of their angle, at 1.
+    `mean` is the expectation of log cosh, `deviation` its standard deviation without the terms of degree 0 and 2, and `slope` the
+    sum of the degrees of the terms, weighted by their shares of the variance: the derivative of the correlation of the field of two
+    directions by the cosine of their angle, at 1.
     """
 
     mean: float
@@ -266,14 +243,7 @@ def gaussian_p_values(log_cosh: Floats, n_rows: int) -> Floats:
 
 
 def exceedance_probabilities(levels: Floats, n_dimensions: NDArray[np.int64]) -> Floats:
-    """Return the probabilities, at most 1, that the absolute field exceeds a level in some direction of a space, of shape (m,).
-
-    Parameters
-    ----------
-    levels : ndarray of shape (m,)
-    n_dimensions : ndarray of shape (m,), int64
-        The dimensions of the space of each level.
-    """
+    """Return the probability, at most 1, that the absolute field exceeds each level in some direction of a space."""
     # From the last root on all Hermite polynomials are positive, and the Euler characteristic falls with the level. Below the
     # level where it last reaches 1 it is no probability.
     grids = [
@@ -327,17 +297,7 @@ _VALUES_PER_TASK = 2**17
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of the sources y = W z of whitened rows z.
-
-    Attributes
-    ----------
-    log_cosh : ndarray of shape (k,)
-        The mean of log cosh y_i.
-    slope : ndarray of shape (k,)
-        The mean of the derivative of tanh y_i.
-    products : ndarray of shape (k, k)
-        The means of tanh(y_i) y_j.
-    """
+    """Moments of the sources y = W z: the means of log cosh y_i, of the derivative of tanh y_i, and of tanh(y_i) y_j."""
 
     log_cosh: Floats
     slope: Floats
@@ -377,11 +337,8 @@ class Moments:
 class WhiteRows:
     """Rows of mean 0 whose covariance, with n, is the identity.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, k), float64 or float32, C-contiguous
-    transformation : ndarray of shape (k, k)
-        The rows are points times its transpose. It is part of every rotation, so that the rows are never formed.
+    They are points, C-contiguous in float64 or float32, times the transpose of a transformation. It is part of every rotation, so
+    that the rows are never formed.
     """
 
     def __init__(self, points: NDArray[Any], transformation: Floats) -> None:
@@ -467,21 +424,7 @@ _MIN_FIXED_POINT_ITERATIONS, _MAX_FIXED_POINT_ITERATIONS, _LEAST_RISE = 3, 15, 1
 
 @dataclass(frozen=True)
 class Solution:
-    """A rotation of whitened rows to independent sources.
-
-    Attributes
-    ----------
-    rotation : ndarray of shape (k, k)
-        Orthogonal.
-    moments : Moments
-        Of the sources.
-    n_iter : int
-        Iterations over all rows.
-    gradient_norm : float
-        The largest absolute entry of the gradient.
-    converged : bool
-        Whether the gradient norm is at most the tolerance.
-    """
+    """A rotation of whitened rows to independent sources, their moments, and the iterations over all rows."""
 
     rotation: Floats
     moments: Moments
@@ -497,18 +440,7 @@ def random_rotation(n_components: int, rng: np.random.Generator) -> Floats:
 
 
 def solve(rows: WhiteRows, rotation: Floats, solver: str, tol: float, max_iter: int) -> Solution:
-    """Return the solution from a starting rotation, which is improved on samples of the rows first if there are many.
-
-    Parameters
-    ----------
-    rows : WhiteRows
-    rotation : ndarray of shape (k, k)
-    solver : {"picard", "fastica"}
-    tol : float
-        The gradient norm at which the iterations end.
-    max_iter : int
-        Iterations over all rows.
-    """
+    """Return the solution from a starting rotation, which is improved on samples of the rows first if there are many."""
     run, single = SOLVERS[solver], rows
     if rows.n_rows * rows.n_components >= _MIN_SINGLE_VALUES:
         single = rows.to_single()
@@ -555,10 +487,7 @@ def _start(rows: WhiteRows, rotation: Floats, tol: float) -> Solution:
 
 
 def picard(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int, moments: Moments | None = None) -> Solution:
-    """Minimise the loss over rotations by L-BFGS with a diagonal approximation of the Hessian (Picard-O).
-
-    The moments at the start are computed if they are not passed.
-    """
+    """Minimise the loss over rotations by L-BFGS with a diagonal approximation of the Hessian (Picard-O)."""
     return _descend(rows, rotation, None, tol, max_iter, moments)
 
 
@@ -600,10 +529,7 @@ def _descend(
 
 
 def fastica(rows: WhiteRows, rotation: Floats, tol: float, max_iter: int, moments: Moments | None = None) -> Solution:
-    """Iterate W to the orthogonal matrix nearest to E[tanh(y) z'] - diag(E[tanh'(y)]) W (parallel FastICA).
-
-    The moments at the start are computed if they are not passed.
-    """
+    """Iterate W to the orthogonal matrix nearest to E[tanh(y) z'] - diag(E[tanh'(y)]) W (parallel FastICA)."""
     moments = rows.moments(rotation) if moments is None else moments
     for n_iter in range(max_iter + 1):
         norm = _largest(moments.gradient(moments.signs))
