@@ -18,8 +18,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
 from tamiz.table.encoded_table import group_codes, time_values
 from tamiz.table.in_memory import load_column
-from tamiz.table.row_groups import find_repeated_id, repeated_id_warnings
-from tamiz.table.row_order import monotone_columns
+from tamiz.table.row_groups import find_repeated_id, monotone_columns, repeated_id_warnings
 from tamiz.table.views import exclude_column, with_groups, with_time
 
 if TYPE_CHECKING:

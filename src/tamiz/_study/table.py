@@ -30,7 +30,7 @@ from tamiz.table.duplicate_detection import (
     find_duplicate_rows,
 )
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
-from tamiz.table.row_order import describe_row_order, monotone_column_warnings
+from tamiz.table.row_groups import describe_row_order, monotone_column_warnings
 from tamiz.table.schema import Column
 from tamiz.table.views import target_array, weight_array
 

@@ -17,9 +17,9 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.executors import Workers
 from tamiz.runtime.memory import MemoryLimit
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, merge_statistics
 from tamiz.table.schema import Schema
-from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block, merge_statistics
+from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block
 
 Statistics = TypeVarTuple("Statistics")
 
@@ -147,7 +147,7 @@ class Table(ABC):
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
         n_rows, size = self.schema.n_rows, _piece_rows(len(columns))
-        if found := find_worker_block(self.workers, self.blocks(columns)):
+        if self.workers and (found := find_worker_block(self.workers, self.blocks(columns))):
             workers, block = found
             return tuple(fill_on_workers(workers, wanted, block, size))
         for statistic in wanted:

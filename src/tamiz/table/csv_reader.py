@@ -28,7 +28,7 @@ from tamiz.runtime.memory import format_bytes, free_memory, resident_memory
 from tamiz.table.base import Table
 from tamiz.table.column_storage import ColumnStore, temporary_store
 from tamiz.table.csv_layout import Layout, find_layout
-from tamiz.table.encoded_table import OpenOptions, build_table, is_every_row
+from tamiz.table.encoded_table import ColumnSource, OpenOptions, build_table, is_every_row
 from tamiz.table.kinds import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.table.schema import Kind
 from tamiz.table.text_values import (
@@ -114,12 +114,13 @@ def read_text_column(
     name: str,
     text: TextColumn,
     describe_row: DescribeRow,
+    kind: Kind | None = None,
     *,
     decimal_comma: bool,
     comma_first: bool | None,
-    infer: bool,
+    infer: bool = False,
 ) -> RawColumn:
-    """Read a column of text as numbers, booleans, dates or text, whichever fits all of its values.
+    """Read a column of text as numbers, booleans, dates or text, whichever fits all of its values, or as a known kind.
 
     Parameters
     ----------
@@ -127,6 +128,9 @@ def read_text_column(
     text : TextColumn
     describe_row : callable
         Turns the position of a row into words of a message, such as "line 12".
+    kind : Kind or None
+        The known kind. A column of kind "numeric" or "date" that cannot be converted is returned as text: `kinds.to_numbers` then
+        raises a DataError that names the row.
     decimal_comma : bool
         Whether a comma may be the decimal separator.
     comma_first : bool or None
@@ -135,52 +139,27 @@ def read_text_column(
         Whether the user declared no kind. Formatted numbers and dates are then converted, and a few words in a column of numbers
         raise a DataError.
     """
-    numbers = _parse_numbers(text, decimal_comma=False)
-    if numbers is None and decimal_comma:
-        numbers = _parse_numbers(text, decimal_comma=True)
-    if numbers is not None:
-        return RawColumn(name, numbers)
+    may_be_numbers = kind in (None, "numeric", "date")
+    for with_comma in (False, True)[: 1 + decimal_comma] if may_be_numbers else ():
+        if (numbers := _parse_numbers(text, decimal_comma=with_comma)) is not None:
+            return RawColumn(name, numbers)
     # The rest needs the distinct values only.
     encoded = encode_dictionary(name, text.pieces())
     words = clean_words(encoded.dictionary)
-    found = words.drop_null()
-    # If these words are numbers, `_parse_numbers` refused them as codes: digits of one width, some with a leading zero.
-    if as_numbers(words, decimal_comma=decimal_comma) is None:
-        if (typed := as_booleans(words, found)) is not None or (typed := as_dates(words)) is not None:
-            return RawColumn(name, typed.take(encoded.indices))
-        if infer and (typed := parse_formatted(words, comma_first=comma_first)) is not None:
-            return RawColumn(name, typed.take(encoded.indices))
-        if infer:
-            _check_stray_text(name, words, encoded.indices, describe_row, decimal_comma=decimal_comma)
-    return RawColumn(name, _dictionary_array(words, encoded.indices))
-
-
-def read_text_column_as(
-    name: str, text: TextColumn, kind: Kind, *, decimal_comma: bool, comma_first: bool | None
-) -> RawColumn:
-    """Read a column of text as a known kind; parameters as of `read_text_column`.
-
-    A column of kind "numeric" or "date" that cannot be converted is returned as text: `kinds.to_numbers` then raises a DataError
-    that names the row.
-    """
-    if kind in ("numeric", "date"):
-        numbers = _parse_numbers(text, decimal_comma=False)
-        if numbers is None and decimal_comma:
-            numbers = _parse_numbers(text, decimal_comma=True)
-        if numbers is not None:
-            return RawColumn(name, numbers)
-    encoded = encode_dictionary(name, text.pieces())
-    words = clean_words(encoded.dictionary)
+    # If words of an unknown kind are numbers, `_parse_numbers` refused them as codes: digits of one width, some with a leading zero.
+    are_codes = kind is None and as_numbers(words, decimal_comma=decimal_comma) is not None
     typed = None
-    if kind in ("numeric", "date"):
+    if kind == "boolean" or (kind is None and not are_codes):
+        typed = as_booleans(words, words.drop_null())
+    if typed is None and may_be_numbers and not are_codes:
         # The number of a date is its seconds since 1970.
         typed = as_dates(words)
-        if typed is None:
+        if typed is None and (kind is not None or infer):
             typed = parse_formatted(words, comma_first=comma_first)
-    elif kind == "boolean":
-        typed = as_booleans(words, words.drop_null())
     if typed is not None:
         return RawColumn(name, typed.take(encoded.indices))
+    if infer and not are_codes:
+        _check_stray_text(name, words, encoded.indices, describe_row, decimal_comma=decimal_comma)
     if kind == "numeric" and decimal_comma and not pc.any(pc.match_substring(words, ".")).as_py():
         words = pc.replace_substring(words, ",", ".")
     return RawColumn(name, _dictionary_array(words, encoded.indices))
@@ -356,10 +335,9 @@ def _open_layout(layout: Layout, options: OpenOptions, store: ColumnStore) -> Ta
     def read(name: str) -> RawColumn:
         text = table.column(positions[name])
         kind = declared.get(name) if options.reader is None else options.reader.kind_of(name)
-        if kind is not None:
-            return read_text_column_as(name, text, kind, decimal_comma=comma, comma_first=comma_first)
+        infer = kind is None and name in undeclared
         return read_text_column(
-            name, text, describe_row, decimal_comma=comma, comma_first=comma_first, infer=name in undeclared
+            name, text, describe_row, kind, decimal_comma=comma, comma_first=comma_first, infer=infer
         )
 
     def load(name: str) -> RawColumn:
@@ -374,15 +352,8 @@ def _open_layout(layout: Layout, options: OpenOptions, store: ColumnStore) -> Ta
         frame = pa.table({name: frame_values(name) for name in names})
         return frame if is_every_row(rows, n_rows) else frame.take(pa.array(rows))
 
-    return build_table(
-        list(layout.names),
-        load,
-        options,
-        make_frame,
-        describe_row=describe_row,
-        store_column=store.store,
-        column_memory=_BYTES_PER_ROW * n_rows,
-    )
+    memory = _BYTES_PER_ROW * n_rows
+    return build_table(ColumnSource(layout.names, load, make_frame, describe_row, store.store, memory), options)
 
 
 def _undeclared_columns(names: Sequence[str], options: OpenOptions) -> set[str]:

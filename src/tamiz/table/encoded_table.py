@@ -76,30 +76,25 @@ class SchemaReader:
         target = [] if self.schema.target is None else [self.schema.target]
         return next((column.kind for column in (*known, *target) if column.name == name), None)
 
-    def read(
-        self,
-        names: Sequence[str],
-        load: Callable[[str], RawColumn],
-        describe_row: Callable[[int], str],
-        store_column: Callable[[NDArray[Any]], NDArray[Any]],
-        column_memory: int,
-    ) -> tuple[Schema, dict[int, NDArray[Any]]]:
-        """Return the schema of the new rows and the values of the used columns; parameters as of `table.build_table`."""
+    def read(self, source: ColumnSource) -> tuple[Schema, dict[int, NDArray[Any]]]:
+        """Return the schema of the new rows and the values of the used columns."""
         columns, used = list(self.schema.columns), self.schema.used.tolist()
-        available = set(names)
+        available = set(source.names)
         absent = [columns[j].name for j in used if columns[j].name not in available]
         if absent and not self.fill_absent:
             known = set(self.schema.names)
-            others = [name for name in names if name not in known]
+            others = [name for name in source.names if name not in known]
             raise DataError(_absent_message(absent, others, self.advice))
         memory_gate = MemoryGate()
 
         def read(j: int) -> tuple[Column, NDArray[Any], list[Verdict]]:
-            with memory_gate.reserve(column_memory, f"Reading column {columns[j].name}", "A column is read whole."):
+            with memory_gate.reserve(
+                source.column_memory, f"Reading column {columns[j].name}", "A column is read whole."
+            ):
                 column, values, column_warnings = encode_known_column(
-                    columns[j], load(columns[j].name), describe_row, self.unknown_effect
+                    columns[j], source.load(columns[j].name), source.describe_row, self.unknown_effect
                 )
-                return column, store_column(values), column_warnings
+                return column, source.store(values), column_warnings
 
         values: dict[int, NDArray[Any]] = {}
         warnings: list[Verdict] = []
@@ -109,9 +104,9 @@ class SchemaReader:
                 columns[j], values[j] = column, stored
                 warnings += column_warnings
                 progress.report_progress("Reading columns", len(values), len(present))
-        n_rows = len(values[present[0]]) if present else len(load(names[0]))
+        n_rows = len(values[present[0]]) if present else len(source.load(source.names[0]))
         for j in set(used).difference(present):
-            values[j] = store_column(_missing_column(columns[j], n_rows))
+            values[j] = source.store(_missing_column(columns[j], n_rows))
             columns[j] = replace(columns[j], n_missing=n_rows)
         if absent:
             warnings.append(_filled_message(absent, n_rows))
@@ -350,7 +345,6 @@ def _check_no_missing(missing: Masks, role: str, describe_row: Callable[[int], s
         raise DataError(f"{describe_row(at)}: the {role} is missing, but every row needs one. {_ADVICE}")
 
 
-StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
 MakeFrame = Callable[[Sequence[str], Indices], Any]
 
 # Number of values that a thread encodes at a time.
@@ -495,9 +489,50 @@ class OpenOptions:
         return {column: role for role, column in self.roles.items() if isinstance(column, str)}
 
 
+def _keep(values: NDArray[Any]) -> NDArray[Any]:
+    return values
+
+
 def describe_row_number(at: int) -> str:
     """Return the words of a message for the position of a row in the user's table."""
     return f"row {at}"
+
+
+@dataclass(frozen=True)
+class ColumnSource:
+    """The columns of a table as a reader returns them.
+
+    Attributes
+    ----------
+    names : sequence of str
+    load : callable
+        Returns a whole column by name. Columns are loaded one after another, so that the table may be larger than memory.
+    make_frame : callable
+        Returns columns of the user's table by their names and the positions of rows.
+    describe_row : callable
+        Turns the position of a row in the user's table into words of a message.
+    store : callable
+        Stores an encoded column and returns it, in memory or as a lazy column.
+    column_memory : int
+        The memory in bytes for loading and encoding a column. If memory is short, fewer columns are read at the same time.
+    has_names : bool
+        Whether the user named the columns. Columns without names are not inferred to be ids.
+    workers : Workers or None
+        Where the features are read and encoded, by copies of the functions.
+    """
+
+    names: Sequence[str]
+    load: Callable[[str], RawColumn]
+    make_frame: MakeFrame
+    describe_row: Callable[[int], str] = describe_row_number
+    store: Callable[[NDArray[Any]], NDArray[Any]] = _keep
+    column_memory: int = 0
+    has_names: bool = True
+    workers: Workers | None = None
+
+    def column(self, role: str | RawColumn) -> RawColumn:
+        """Return the column of a role: by its name, or as it was passed beside the table."""
+        return self.load(role) if isinstance(role, str) else role
 
 
 @dataclass(frozen=True)
@@ -513,29 +548,23 @@ class _KeptRows:
 
 @dataclass(frozen=True)
 class _FeatureEncoder:
-    """Reads, encodes and stores features; it is sent to workers.
+    """Reads, encodes and stores features of the rows with a target, None if all have one; it is sent to workers."""
 
-    The attributes are those of `build_table`, and `rows`, the rows with a target, None if all have one.
-    """
-
-    load_column: Callable[[str], RawColumn]
+    source: ColumnSource
     kinds: Mapping[str, Kind]
     rows: Indices | None
-    describe_row: Callable[[int], str]
-    store_column: StoreColumn
-    column_memory: int
-    has_names: bool
 
     def encode(self, name: str, gate: MemoryGate) -> EncodedColumn:
         """Return a feature with the stored values; without values if it is excluded."""
-        with gate.reserve(self.column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
-            raw = self.load_column(name) if self.rows is None else self.load_column(name).take(self.rows)
-            described = _KeptRows(self.rows, self.describe_row)
-            encoded = encode_column(raw, self.kinds.get(name), described, has_name=self.has_names)
+        source = self.source
+        with gate.reserve(source.column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
+            raw = source.load(name) if self.rows is None else source.load(name).take(self.rows)
+            described = _KeptRows(self.rows, source.describe_row)
+            encoded = encode_column(raw, self.kinds.get(name), described, has_name=source.has_names)
             is_used = encoded.values is not None and encoded.column.exclusion_reason is None
-            stored = replace(encoded, values=self.store_column(encoded.values) if is_used else None)  # type: ignore[arg-type]  # not None
+            stored = replace(encoded, values=source.store(encoded.values) if is_used else None)  # type: ignore[arg-type]  # not None
             del raw, encoded
-            if self.column_memory:
+            if source.column_memory:
                 # Arrow's allocator caches freed memory per thread, where numpy cannot use it.
                 pa.default_memory_pool().release_unused()
             return stored
@@ -549,72 +578,34 @@ def _encode_group(task: tuple[Shared, Sequence[str]]) -> list[EncodedColumn]:
     return [encoder.encode(name, gate) for name in task[1]]
 
 
-def build_table(
-    names: Sequence[str],
-    load_column: Callable[[str], RawColumn],
-    options: OpenOptions,
-    make_frame: MakeFrame,
-    *,
-    describe_row: Callable[[int], str] = describe_row_number,
-    store_column: StoreColumn = lambda values: values,
-    column_memory: int = 0,
-    has_names: bool = True,
-    workers: Workers | None = None,
-) -> EncodedTable:
-    """Encode a table column by column.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of the table.
-    load_column : callable
-        Returns a whole column by name. Columns are loaded one after another, so that the table may be larger than memory.
-    options : OpenOptions
-    make_frame : callable
-        Returns columns of the user's table by their names and the positions of rows.
-    describe_row : callable
-        Turns the position of a row in the user's table into words of a message.
-    store_column : callable
-        Stores an encoded column and returns it, in memory or as a lazy column.
-    column_memory : int
-        The memory in bytes for loading and encoding a column. If memory is short, fewer columns are read at the same time.
-    has_names : bool
-        Whether the user named the columns. Columns without names are not inferred to be ids.
-    workers : Workers, default=None
-        Where the features are read and encoded, by copies of the functions.
-    """
+def build_table(source: ColumnSource, options: OpenOptions) -> EncodedTable:
+    """Encode a table column by column."""
+    names = source.names
     check_names(names, options)
     if options.reader is not None:
-        schema, values = options.reader.read(names, load_column, describe_row, store_column, column_memory)
-        return EncodedTable(schema, values, None, None, None, make_frame, column_names=names)
+        schema, values = options.reader.read(source)
+        return EncodedTable(schema, values, None, None, None, source.make_frame, column_names=names)
     kinds = _kind_by_column(names, options)
-    _check_lengths(names, load_column, options)
-    with MemoryGate().reserve(column_memory, "Reading the target", _WHOLE_COLUMN_ADVICE):
-        target, rows, n_dropped = _read_target(load_column, options, kinds, describe_row)
+    _check_lengths(source, options)
+    with MemoryGate().reserve(source.column_memory, "Reading the target", _WHOLE_COLUMN_ADVICE):
+        target, rows, n_dropped = _read_target(source, options, kinds)
 
-    describe_kept_row = _KeptRows(rows, describe_row)
-    weight, weight_kind = _read_weight(load_column, options, rows, describe_kept_row)
-    with MemoryGate().reserve(column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
+    describe_kept_row = _KeptRows(rows, source.describe_row)
+    weight, weight_kind = _read_weight(source, options, rows, describe_kept_row)
+    with MemoryGate().reserve(source.column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
         groups, group_names, time = (
-            (None, (), None)
-            if options.is_head
-            else _read_groups_and_times(load_column, options, rows, describe_kept_row)
+            (None, (), None) if options.is_head else _read_groups_and_times(source, options, rows, describe_kept_row)
         )
     pa.default_memory_pool().release_unused()
     features = [name for name in names if name not in options.role_by_column]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    encoder = _FeatureEncoder(load_column, kinds, rows, describe_row, store_column, column_memory, has_names)
-    n = (
-        len(rows)
-        if rows is not None
-        else len(target.values)
-        if target and target.values is not None
-        else len(load_column(features[0]))
-    )
+    encoder = _FeatureEncoder(replace(source, workers=None), kinds, rows)
+    known = rows if rows is not None else target.values if target else None
+    n = len(source.load(features[0]) if known is None else known)
     if not options.is_batch:
         check_enough_rows(n)
-    columns, values, warnings = _encode_all(features, encoder, n, target, workers)
+    columns, values, warnings = _encode_all(features, encoder, n, target, source.workers)
     if not options.is_head:
         warn_user(warnings)
     schema = Schema(
@@ -632,11 +623,11 @@ def build_table(
     weight_notes = (options.weights is None and schema.large_weight_notes) or schema.weight_notes
     schema = replace(schema, notes=(*_target_notes(target, kinds), *weight_notes, *_constant_column_notes(columns)))
     table = EncodedTable(
-        schema, values, target.values if target else None, weight, rows, make_frame, column_names=names
+        schema, values, target.values if target else None, weight, rows, source.make_frame, column_names=names
     )
     table.class_labels = target.labels if target else None
     table.groups, table.group_names, table.time = groups, group_names, time
-    table.workers = workers
+    table.workers = source.workers
     return table
 
 
@@ -646,13 +637,13 @@ def is_every_row(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
 
 
 def _read_groups_and_times(
-    load_column: Callable[[str], RawColumn],
+    source: ColumnSource,
     options: OpenOptions,
     rows: Indices | None,
     describe_row: Callable[[int], str],
 ) -> tuple[Codes | None, tuple[str, ...], Times | None]:
     def read(role: str | RawColumn) -> RawColumn:
-        raw = load_column(role) if isinstance(role, str) else role
+        raw = source.column(role)
         return raw if rows is None else raw.take(rows)
 
     codes, names = (None, ()) if options.groups is None else group_codes(read(options.groups), describe_row)
@@ -691,7 +682,7 @@ def _encode_features(
         yield from parallel.map_groups(lambda name: encoder.encode(name, gate), features, _TASK_VALUES // n_rows)
         return
     if encoder.rows is not None:
-        encoder = replace(encoder, rows=encoder.store_column(encoder.rows))
+        encoder = replace(encoder, rows=encoder.source.store(encoder.rows))
     size = max(1, min(_WORKER_TASK_VALUES // n_rows, -(-len(features) // workers.n_workers)))
     with workers.share(encoder) as shared:
         tasks = ((shared, features[start:stop]) for start, stop in parallel.block_ranges(len(features), size))
@@ -714,10 +705,10 @@ def check_names(names: Sequence[str], options: OpenOptions) -> None:
             raise DataError(f"Column {name!r} cannot be both the {role} and the {options.role_by_column[name]}.")
 
 
-def _check_lengths(names: Sequence[str], load_column: Callable[[str], RawColumn], options: OpenOptions) -> None:
+def _check_lengths(source: ColumnSource, options: OpenOptions) -> None:
     """Raise a DataError if a target or another role passed beside the table has another length than the table."""
     lengths = {role: len(column) for role, column in options.roles.items() if isinstance(column, RawColumn)}
-    n_rows = len(load_column(names[0])) if lengths and names else 0
+    n_rows = len(source.load(source.names[0])) if lengths and source.names else 0
     for role, length in lengths.items():
         if length != n_rows:
             raise DataError(
@@ -744,10 +735,7 @@ def _kind_by_column(names: Sequence[str], options: OpenOptions) -> dict[str, Kin
 
 
 def _read_target(
-    load_column: Callable[[str], RawColumn],
-    options: OpenOptions,
-    kinds: Mapping[str, Kind],
-    describe_row: Callable[[int], str],
+    source: ColumnSource, options: OpenOptions, kinds: Mapping[str, Kind]
 ) -> tuple[EncodedColumn | None, Indices | None, int]:
     """Return the target of the rows in which it is present, the positions of these rows, and the number of the other rows.
 
@@ -755,8 +743,8 @@ def _read_target(
     """
     if options.target is None:
         return None, None, 0
-    raw = load_column(options.target) if isinstance(options.target, str) else options.target
-    encoded = encode_target(raw, kinds.get(raw.name), describe_row)
+    raw = source.column(options.target)
+    encoded = encode_target(raw, kinds.get(raw.name), source.describe_row)
     if options.is_head:
         return EncodedColumn(replace(encoded.column, n_missing=0, constant=False, exclusion_reason=None), None), None, 0
     return present_target(raw, encoded)
@@ -798,7 +786,7 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
 
 
 def _read_weight(
-    load_column: Callable[[str], RawColumn],
+    source: ColumnSource,
     options: OpenOptions,
     rows: Indices | None,
     describe_row: Callable[[int], str],
@@ -809,7 +797,7 @@ def _read_weight(
         )
     if options.weight is None or options.is_head:
         return None, None
-    raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
+    raw = source.column(options.weight)
     values = to_numbers(raw if rows is None else raw.take(rows), describe_row)
     weight, kind = to_row_numbers(values, options.weights, describe_row)
     if np.count_nonzero(weight) < _MIN_ROWS and weight.sum() < _MIN_ROWS:

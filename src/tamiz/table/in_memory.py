@@ -20,6 +20,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
 from tamiz.table.encoded_table import (
+    ColumnSource,
     EncodedTable,
     OpenOptions,
     build_table,
@@ -217,7 +218,7 @@ def open_frame(data: Any, options: OpenOptions) -> EncodedTable:
         part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
-    return build_table(names, load, options, make_frame)
+    return build_table(ColumnSource(names, load, make_frame), options)
 
 
 def open_array(data: Any, options: OpenOptions) -> EncodedTable:
@@ -239,14 +240,14 @@ def open_array(data: Any, options: OpenOptions) -> EncodedTable:
         and options.reader is None
     ):
         return _open_numbers(array, names, options, make_frame)
-    return build_table(names, load, options, make_frame, has_names=False)
+    return build_table(ColumnSource(names, load, make_frame, has_names=False), options)
 
 
 def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> EncodedTable:
     """Open a matrix of numbers without a copy, unless its type must change or rows are left out."""
     # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
     placeholder = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
-    frame = build_table(["x0"], lambda _: placeholder, options, make_frame)
+    frame = build_table(ColumnSource(["x0"], lambda _: placeholder, make_frame), options)
     numbers = np.asarray(array, dtype=to_float_type(array.dtype))
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]

@@ -200,9 +200,8 @@ _MAX_SAMPLED_LEVELS = 500
 # Numbers are checked in pieces of this size, so that temporary arrays stay in cache.
 _PIECE_VALUES = 2**16
 
-# Most words occur in these first rows. Searching for each of up to this many other words is faster than counting all codes.
+# Rows in which most columns have a fraction or a repeated value.
 _HEAD_ROWS = 2**10
-_MAX_LINEAR_WORDS = 32
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 
@@ -578,7 +577,7 @@ def observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
 
 def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
     """Remove the words that no code refers to, and merge equal words."""
-    used = _used_codes(codes, len(words))
+    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
     occurring = words if len(used) == len(words) else [words[code] for code in used]
     present = [word for word in dict.fromkeys(occurring) if word is not None]
     if present == words:
@@ -586,19 +585,6 @@ def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[ND
     order = {word: code for code, word in enumerate(present)}
     table = np.array([-1 if word is None else order.get(word, -1) for word in words] + [-1], dtype=np.int32)
     return table.take(codes, mode="wrap") if codes.dtype.kind == "i" else table[codes], present
-
-
-def _used_codes(codes: NDArray[Any], n_words: int) -> list[int]:
-    """Return the codes that occur, ascending."""
-    head = codes[:_HEAD_ROWS]
-    is_used = np.bincount(head[head >= 0], minlength=n_words) > 0
-    others = np.flatnonzero(~is_used)
-    if len(others) <= _MAX_LINEAR_WORDS:
-        is_used[others] = [(codes == code).any() for code in others.tolist()]
-    else:
-        is_used = np.bincount(codes[codes >= 0], minlength=n_words) > 0
-    found: list[int] = np.flatnonzero(is_used).tolist()
-    return found
 
 
 def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:
