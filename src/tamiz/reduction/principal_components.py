@@ -25,7 +25,8 @@ from tamiz.table.encode import CoordinateEncoder
 _EQUAL_TOLERANCE = 1e-9
 SOLVERS = ("auto", "covariance", "svd", "randomized")
 
-# Cost model: passes of block Krylov over the rows, and operations of a dense decomposition relative to n^3.
+# Cost model: passes of block Krylov over the rows, and operations of a dense decomposition relative to n^3. Distinct eigenvalues
+# need about 15 passes and noise 40, and an operation of a product with few vectors takes longer than one of the covariance.
 _KRYLOV_PASSES, _DENSE_FACTOR = 30, 10.0
 # Below this number of operations a dense decomposition is always faster than block Krylov.
 _MIN_KRYLOV_OPERATIONS = 2e10

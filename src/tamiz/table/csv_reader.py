@@ -146,7 +146,7 @@ def read_text_column(
     # The rest needs the distinct values only.
     encoded = encode_dictionary(name, text.pieces())
     words = clean_words(encoded.dictionary)
-    # If words of an unknown kind are numbers, `_parse_numbers` refused them as codes: digits of one width, some with a leading zero.
+    # Numbers here were refused by `_parse_numbers` as codes: digits of one width, some with a leading zero.
     are_codes = kind is None and as_numbers(words, decimal_comma=decimal_comma) is not None
     typed = None
     if kind == "boolean" or (kind is None and not are_codes):

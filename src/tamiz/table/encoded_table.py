@@ -412,6 +412,19 @@ class EncodedTable(Table):
         """The position of each row in the user's table."""
         return np.arange(self.schema.n_rows) if self._rows is None else self._rows
 
+    def with_features(
+        self,
+        columns: Sequence[Column],
+        values: Mapping[int, NDArray[Any]],
+        names: Sequence[str],
+        matrix: NDArray[Any] | None = None,
+    ) -> EncodedTable:
+        """Return a table with the target, weights, groups and times of this one, and other features of the same rows."""
+        schema, block = replace(self.schema, columns=tuple(columns)), self._block
+        table = EncodedTable(schema, values, block.y, block.weight, self._rows, self._make_frame, matrix, names)
+        table.copy_roles(self)
+        return table
+
 
 def frame_columns_at(table: Any, positions: Sequence[int]) -> Any:
     """Return columns of an array or an eager data frame by position; without positions, a table of as many rows and no columns."""

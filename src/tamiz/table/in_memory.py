@@ -263,13 +263,8 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
     # Where no value is missing, the sum of the deviations bounds the spread.
     suspects = np.flatnonzero((deviations != 0) & ~(deviations >= len(numbers) * SMALLEST_SPREAD)).tolist()
     warn_user(small_spread_warnings({names[j]: small_spread(numbers[:, j]) for j in suspects}))
-    schema = replace(frame.schema, columns=tuple(columns))
-    values = {j: numbers[:, j] for j in schema.numeric}
-    (block,) = frame.blocks()
-    whole = numbers if len(values) == len(columns) else None
-    table = EncodedTable(schema, values, block.y, block.weight, frame.row_numbers, make_frame, whole, names)
-    table.copy_roles(frame)
-    return table
+    values = {j: numbers[:, j] for j, column in enumerate(columns) if column.exclusion_reason is None}
+    return frame.with_features(columns, values, names, numbers if len(values) == len(columns) else None)
 
 
 def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:

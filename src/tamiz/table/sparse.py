@@ -152,15 +152,9 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
     numbers = (table.take_rows(frame.row_numbers) if frame.schema.n_dropped else table).as_floats()
     described = numbers.describe_columns(lambda at: f"row {int(frame.row_numbers[at])}")
     warn_user(small_spread_warnings(numbers.small_spreads(features)))
-    schema = replace(frame.schema, columns=tuple(described[j] for j in features))
-    (block,) = frame.blocks()
-    lazy_columns = numbers.lazy_columns(features)
-    values = {k: lazy_columns[features[k]] for k in schema.used.tolist()}
-    opened = EncodedTable(
-        schema, values, block.y, block.weight, frame.row_numbers, make_frame, column_names=table.names
-    )
-    opened.copy_roles(frame)
-    return opened
+    columns, lazy_columns = [described[j] for j in features], numbers.lazy_columns(features)
+    used = [k for k, column in enumerate(columns) if column.exclusion_reason is None]
+    return frame.with_features(columns, {k: lazy_columns[features[k]] for k in used}, table.names)
 
 
 def find_sparse_matrix(X: Any) -> Any:
