@@ -24,8 +24,7 @@ from tamiz._study.table import choose_fold_design
 from tamiz.assessment import find_linear_dependences
 from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.table.date_parts import split_dates
-from tamiz.table.row_groups import find_repeated_id
-from tamiz.table.row_order import monotone_columns
+from tamiz.table.row_groups import find_repeated_id, monotone_columns
 
 REDUNDANCY = ("copies", "equivalent", "sums")
 CODES = {

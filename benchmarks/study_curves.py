@@ -33,7 +33,7 @@ table["y"] = np.where(noisy > 1, "yes", "no") if target == "classes" else noisy
 del values
 
 from tamiz import study
-from tamiz.report.records.codec import to_json
+from tamiz.runtime.codec import to_json
 
 warnings.simplefilter("ignore")
 begun = time.perf_counter()

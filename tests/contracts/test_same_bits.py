@@ -33,7 +33,7 @@ SETTINGS = {
     "umap": {"n_epochs": 20},
 }
 SMALLER_TASKS = {
-    "autoencoding.training._PRODUCTS_PER_TASK": 2**10,
+    "autoencoder_network._PRODUCTS_PER_TASK": 2**10,
     "majorization.pairs._PAIRS_PER_TASK": 2**12,
     "majorization.transformations._ENTRIES_PER_TASK": 2**12,
 }

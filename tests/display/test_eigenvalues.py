@@ -11,7 +11,7 @@ from tamiz.display import EigenvalueDisplay
 from tamiz.exceptions import DataError
 from tamiz.graphs import Graph, KNearest
 from tamiz.reduction import PCA, LaplacianEigenmaps
-from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis
+from tamiz.reduction.principal_components import ParallelAnalysis
 
 
 def test_a_map_is_drawn_with_its_largest_residual():

@@ -20,7 +20,7 @@ from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
-from tamiz.table.encoding import Encoding
+from tamiz.table.encode import Encoding
 from tamiz.table.factory import as_table
 from tamiz.table.views import select_rows
 

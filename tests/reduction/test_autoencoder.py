@@ -105,7 +105,7 @@ def test_pca_of_many_coordinates_loses_as_much_as_by_the_covariance(monkeypatch)
         return quietly(Autoencoder(2, max_epochs=1, **SMALL), mixed_table()).pca_error_
 
     by_covariance = fit()
-    monkeypatch.setattr("tamiz.reduction.autoencoding.errors.MAX_COVARIANCE", 3)
+    monkeypatch.setattr("tamiz.reduction.autoencoder.MAX_COVARIANCE", 3)
     assert fit() == pytest.approx(by_covariance, rel=1e-5)
 
 
@@ -150,7 +150,7 @@ def test_every_new_row_is_mapped_alone(curve, mixed):
 # The minibatches have several blocks.
 def test_blocks_of_a_minibatch_add_to_its_gradient(monkeypatch):
     whole = quietly(Autoencoder(max_epochs=2, batch_size=200, **SMALL), CURVE)
-    monkeypatch.setattr("tamiz.reduction.autoencoding.training._PRODUCTS_PER_TASK", 1)
+    monkeypatch.setattr("tamiz.reduction.autoencoder_network._PRODUCTS_PER_TASK", 1)
     parts = quietly(Autoencoder(max_epochs=2, batch_size=200, **SMALL), CURVE)
     np.testing.assert_allclose(parts.training_curve_, whole.training_curve_, rtol=1e-4)
 

@@ -298,7 +298,7 @@ def test_many_pieces_of_rows_give_the_numbers_of_one(monkeypatch):
     frame = mixed_frame(n=500)
     whole = PCA(3, standardize=True).fit(frame)
     monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 37)
-    monkeypatch.setattr("tamiz.reduction.principal.table_rows._VALUES_PER_TASK", 37 * 5)
+    monkeypatch.setattr("tamiz.table.encode._VALUES_PER_TASK", 37 * 5)
     pieces = PCA(3, standardize=True).fit(frame)
     for name in ("mean_", "scale_", "explained_variance_", "components_", "embedding_"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=0, atol=1e-10, err_msg=name)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tamiz.assessment.findings import UncutColumns
 from tamiz.report import columns
 from tamiz.report.columns import collect_columns, ranking_notes, uncut_text
-from tamiz.report.records import UncutColumns
 from tamiz.runtime.codec import from_json
 
 from . import sample

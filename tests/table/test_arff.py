@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamiz import MixedNB, open_table
-from tamiz.table.arff_parser import split_values
+from tamiz.table.arff import split_values
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 WEATHER = "@relation weather\n@attribute outlook {sunny, rainy}\n@attribute degrees numeric\n@data\n"

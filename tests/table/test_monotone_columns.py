@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 from tamiz import open_table
 from tamiz.table import split_dates
-from tamiz.table.row_order import monotone_column_warnings, monotone_columns
+from tamiz.table.row_groups import monotone_column_warnings, monotone_columns
 
 
 def table(n=300):

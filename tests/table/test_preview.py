@@ -6,9 +6,8 @@ import pytest
 from tamiz.criteria import FisherScore, GainRatio, Variance
 from tamiz.criteria.base import columns_per_pass
 from tamiz.table.encoded_table import OpenOptions
-from tamiz.table.kinds import level_codes
+from tamiz.table.kinds import RawColumn, level_codes
 from tamiz.table.preview import Preview, read_preview
-from tamiz.table.raw_column import RawColumn
 from tamiz.table.schema import Column, Schema
 
 N_ROWS = 300_000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz import open_table
-from tamiz.table.row_order import describe_row_order, row_order
+from tamiz.table.row_groups import describe_row_order, row_order
 
 RNG = np.random.default_rng(0)
 N = 400

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.table.small_spreads import small_spread, small_spread_warnings
+from tamiz.table.kinds import small_spread, small_spread_warnings
 
 N = 30
 NORMAL = np.random.default_rng(0).normal(size=(N, 3))

@@ -11,7 +11,7 @@ import pytest
 
 from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.table.temporal_values import to_seconds
+from tamiz.table.kinds import to_seconds
 
 N = 12
 NOW = 1_700_000_000 * 10**9

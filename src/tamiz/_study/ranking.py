@@ -17,7 +17,7 @@ from tamiz.assessment.linear_dependences import find_linear_dependences
 from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
 from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
-from tamiz.criteria.discretization import MDL, ColumnCoder
+from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_gain import InformationGain
 from tamiz.criteria.kind_associations import (
@@ -43,6 +43,7 @@ from tamiz.runtime.codec import Named
 from tamiz.runtime.random import make_rng, sample_rows
 from tamiz.runtime.user_warnings import note_user, warn
 from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.cuts import MDL
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows

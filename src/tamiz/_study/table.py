@@ -46,11 +46,16 @@ from tamiz.table.duplicate_detection import (
     find_duplicate_columns,
     find_duplicate_rows,
 )
+from tamiz.table.encoded_table import group_codes, time_values
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
-from tamiz.table.role_values import group_codes, time_values
-from tamiz.table.row_groups import find_repeated_id, repeated_id_warnings
-from tamiz.table.row_order import describe_row_order, monotone_column_warnings, monotone_columns
+from tamiz.table.row_groups import (
+    describe_row_order,
+    find_repeated_id,
+    monotone_column_warnings,
+    monotone_columns,
+    repeated_id_warnings,
+)
 from tamiz.table.schema import LEAKAGE_REASON, Column, Schema
 from tamiz.table.views import (
     exclude_column,

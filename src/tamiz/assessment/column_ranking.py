@@ -34,8 +34,7 @@ from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates
 from tamiz.table.distance_table import distance_matrix_warnings
 from tamiz.table.factory import as_table
-from tamiz.table.row_groups import group_warnings
-from tamiz.table.row_order import monotone_column_warnings
+from tamiz.table.row_groups import group_warnings, monotone_column_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,9 @@ from scipy.optimize import brentq
 
 from tamiz.assessment.findings import ColumnTestsRecord, FTestSummary, UncutColumns
 from tamiz.criteria.base import StatisticsCache, gather_statistics
-from tamiz.criteria.discretization import MDL, ColumnCoder, EqualFrequency
+from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.independence_test import IndependenceTest
+from tamiz.statistics.cuts import MDL, EqualFrequency
 from tamiz.statistics.independence import ColumnTests
 from tamiz.table.base import Table
 from tamiz.table.row_groups import untestable_reason

@@ -32,11 +32,11 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.subsets.candidates import Candidates
-from tamiz.table.appended_columns import AppendedColumns
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.schema import Column
 from tamiz.table.views import (
+    AppendedColumns,
     as_training_table,
     select_columns,
     select_rows,

@@ -17,7 +17,7 @@ from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import compare_counts, compare_numbers, count_levels
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.row_order import monotone_columns, row_order
+from tamiz.table.row_groups import monotone_columns, row_order
 from tamiz.table.views import positive_weight_rows, target_array, weights_or_ones
 
 RemarkKind: TypeAlias = Literal["heavy tails", "coded missing", "drift", "ordinal target"]

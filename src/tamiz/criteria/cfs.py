@@ -13,12 +13,12 @@ from tamiz.arrays import Floats, Masks
 from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import Association, Merit
 from tamiz.criteria.chance_information import chance_level_warnings, uninformative_warnings
-from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.entropy_relevance import MISSING_RULES, EntropyRelevance, MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.criteria.weka_association import WekaCorrelation, WekaUncertainty
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.cuts import EqualFrequency
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table

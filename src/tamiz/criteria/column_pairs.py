@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.criteria.base import gather_statistics
-from tamiz.criteria.discretization import ColumnCoder, EqualFrequency
+from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.kernels.contingency import LEFT_OUT, add_pair_weights, bin_values, symmetric_uncertainty
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import make_rng
 from tamiz.statistics.cross_products import CommonRows
-from tamiz.statistics.cuts import SortedColumn
+from tamiz.statistics.cuts import EqualFrequency, SortedColumn
 from tamiz.table.base import Table
 from tamiz.table.views import weights_or_ones
 

@@ -11,7 +11,7 @@ import numpy as np
 from tamiz.arrays import Floats
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.chance_information import FEW_VALUES, chance_level_warnings
-from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
+from tamiz.criteria.discretization import ColumnCoder
 from tamiz.kernels.contingency import table_entropies
 from tamiz.runtime.parallel import n_threads
 from tamiz.runtime.validation import check_choice, check_memory
@@ -19,6 +19,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.contingency import ContingencyTables
+from tamiz.statistics.cuts import MDL, Discretization, EqualFrequency
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema

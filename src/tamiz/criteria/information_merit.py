@@ -23,7 +23,7 @@ from tamiz.criteria.chance_information import (
     chance_level_warnings,
     uninformative_warnings,
 )
-from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
+from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.criteria.information_gain import InformationGain
 from tamiz.criteria.joint_information import MeanInformation, PairInformation, read_coded_rows
@@ -33,6 +33,7 @@ from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.cuts import MDL, Discretization, EqualFrequency
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table

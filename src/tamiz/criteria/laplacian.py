@@ -14,9 +14,9 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major
-from tamiz.neighbors.row_encoders import describe_rows
 from tamiz.runtime import parallel
 from tamiz.table.base import Table
+from tamiz.table.encode import describe_rows
 from tamiz.table.factory import as_table
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from tamiz.arrays import Floats
 from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.chance_information import InformationCorrection
-from tamiz.criteria.discretization import Discretization
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.information_merit import InformationEvaluator, InformationMerit, PairSumEvaluator, PairTerms
 from tamiz.criteria.joint_information import PairInformation
 from tamiz.runtime.validation import check_real
+from tamiz.statistics.cuts import Discretization
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 

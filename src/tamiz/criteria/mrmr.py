@@ -12,7 +12,6 @@ from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import gather_statistics
 from tamiz.criteria.chance_information import InformationCorrection
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, count_common_rows
-from tamiz.criteria.discretization import Discretization
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.fisher import FisherScore
 from tamiz.criteria.information_merit import (
@@ -26,6 +25,7 @@ from tamiz.criteria.joint_information import PairInformation
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.statistics.cross_products import ScatterMatrix
+from tamiz.statistics.cuts import Discretization
 from tamiz.statistics.moments import ClassMoments
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema

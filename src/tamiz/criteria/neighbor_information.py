@@ -25,8 +25,7 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
 from tamiz.table.in_memory import column_loader, is_frame, to_numpy, to_raw_column
-from tamiz.table.kinds import encode_target
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import RawColumn, encode_target
 from tamiz.table.schema import Schema
 from tamiz.table.views import target_array
 

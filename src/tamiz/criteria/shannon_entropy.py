@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from tamiz.arrays import Floats
 from tamiz.criteria.base import StatisticRelevance, StatisticsCache
-from tamiz.criteria.discretization import ColumnCoder, Discretization, EqualWidth
+from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_choice
 from tamiz.statistics.base import Statistic
 from tamiz.statistics.contingency import LevelCounts
+from tamiz.statistics.cuts import Discretization, EqualWidth
 from tamiz.table.in_memory import code_vector, weight_vector
 from tamiz.table.schema import Schema
 

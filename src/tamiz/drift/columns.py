@@ -28,8 +28,14 @@ from tamiz.statistics.two_samples import (
     stability_index,
 )
 from tamiz.table.base import Table
-from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, match_levels, missing_codes
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import (
+    ID_NAME_REASON,
+    ROW_NUMBER_REASON,
+    WHOLE_NUMBER_REASON,
+    RawColumn,
+    match_levels,
+    missing_codes,
+)
 from tamiz.table.schema import Column, Kind, Schema
 
 # Stability indices above their expected value (the convention of credit scoring), and differences of the share of missing values,

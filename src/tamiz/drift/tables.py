@@ -42,7 +42,6 @@ from tamiz.models.scoring import resolve_scoring
 from tamiz.models.task import make_task
 from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
-from tamiz.neighbors.row_encoders import TableEncoder
 from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel
 from tamiz.runtime.memory import SizeLike
@@ -54,6 +53,7 @@ from tamiz.statistics.influence import t_p_value
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import share_p_value
 from tamiz.table.base import Table
+from tamiz.table.encode import TableEncoder
 from tamiz.table.encoded_table import EncodedTable
 from tamiz.table.factory import open_table, open_without_target
 from tamiz.table.schema import Column, Kind, Schema, WeightKind

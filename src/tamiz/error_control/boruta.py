@@ -38,10 +38,10 @@ from tamiz.storage.invariants import (
     Nullable,
     OneOf,
 )
-from tamiz.table.appended_columns import AppendedColumns
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import CopiedColumn, Schema
+from tamiz.table.views import AppendedColumns
 
 _CORRECTIONS = ("bonferroni", "two_step")
 _STATUSES = ("confirmed", "tentative", "rejected")

@@ -31,10 +31,10 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.selection.selector import Selector
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
-from tamiz.table.appended_columns import AppendedColumns
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import Column, CopiedColumn
+from tamiz.table.views import AppendedColumns
 
 # Relative rounding error that is allowed where an estimate equals the bound, such as 3 / 30 and 0.1.
 _ROUNDING = 1e-12

@@ -17,11 +17,12 @@ from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.weights import HeatKernel, Weight
 from tamiz.neighbors.metric_registry import registry
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import RowEncoder, count_rows, row_numbers
+from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice
 from tamiz.table.base import Table
+from tamiz.table.encode import RowEncoder
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import code_vector
 from tamiz.table.views import target_array

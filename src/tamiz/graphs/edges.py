@@ -14,9 +14,9 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.runtime.user_warnings import warn
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, Nullable, Number
+from tamiz.table.encode import RowEncoder
 
 SYMMETRIES = ("or", "mutual", "directed")
 

@@ -13,10 +13,10 @@ from tamiz.graphs.graph import EdgeGraph
 from tamiz.graphs.weights import Weight
 from tamiz.neighbors.base import NeighborIndex
 from tamiz.neighbors.kd_tree import choose_exact_search
-from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.neighbors.spanning_tree import longest_edge
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_real
+from tamiz.table.encode import RowEncoder
 
 
 class Radius(GraphBuilder):

@@ -1,6 +1,6 @@
-"""Matrix products that BLAS does not offer: with squares of distances, indicators or sparse rows, and with reproducible bits.
+"""Matrix products that BLAS does not offer: with squares of distances or sparse rows, and with reproducible bits.
 
-Distances are squared while they are read, and indicators are represented by their codes: neither matrix is stored.
+Distances are squared while they are read: the matrix of squares is not stored.
 """
 
 from __future__ import annotations
@@ -72,33 +72,6 @@ def sparse_cross_products(indptr, indices, data, weight, out):
             row = out[indices[k]]
             for l in range(k, indptr[i + 1]):  # noqa: E741
                 row[indices[l]] += value * data[l]
-
-
-@jit(
-    [
-        void(ro(int32, 2), ro(int64), ro(float64, 2), rw(float64, 2)),
-        void(ro(int32, 2), ro(int64), ro(float32, 2), rw(float32, 2)),
-    ]
-)
-def multiply_indicators(codes, starts, table, out):
-    """Add to out[i] the row starts[c] + codes[i, c] of the table for every column c; a missing value, -1, adds nothing."""
-    for i in range(codes.shape[0]):
-        for c in range(codes.shape[1]):
-            if codes[i, c] >= 0:
-                level = starts[c] + codes[i, c]
-                for k in range(out.shape[1]):
-                    out[i, k] += table[level, k]
-
-
-@jit(void(ro(int32, 2), ro(int64), ro(float64, 2), rw(float64, 2)))
-def multiply_indicators_transposed(codes, starts, rows, out):
-    """Add rows[i] to the row starts[c] + codes[i, c] of out for every column c, except for missing values, -1."""
-    for i in range(codes.shape[0]):
-        for c in range(codes.shape[1]):
-            if codes[i, c] >= 0:
-                level = starts[c] + codes[i, c]
-                for k in range(rows.shape[1]):
-                    out[level, k] += rows[i, k]
 
 
 @jit(

@@ -20,7 +20,7 @@ from tamiz.statistics.base import Block
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
-from tamiz.table.encoding import Encoding, check_has_features, level_indicators
+from tamiz.table.encode import Encoding, check_has_features, level_indicators
 from tamiz.table.schema import Schema
 from tamiz.table.views import weights_or_ones
 

@@ -20,7 +20,7 @@ from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.moments import Moments
 from tamiz.table.base import Table
-from tamiz.table.encoding import CoordinateMoments
+from tamiz.table.encode import CoordinateMoments
 from tamiz.table.views import weights_or_ones
 from tamiz.table.worker_tasks import store_rows
 

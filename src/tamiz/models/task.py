@@ -31,7 +31,7 @@ from tamiz.models.scoring import check_scoring_target, resolve_scoring, resolve_
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
-from tamiz.table.row_order import describe_row_order
+from tamiz.table.row_groups import describe_row_order
 from tamiz.table.views import (
     has_all_rows,
     n_original_rows,

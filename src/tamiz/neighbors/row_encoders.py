@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,24 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tamiz.arrays import Floats, Indices, is_missing
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import ImputationNote, list_names, warn_user
-from tamiz.runtime.validation import check_memory
-from tamiz.statistics.base import Block
-from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Nullable
+from tamiz.storage.invariants import InstanceOf, Invariants
 from tamiz.table.base import Table
-from tamiz.table.encoding import Encoding
-from tamiz.table.factory import align_to_schema, as_table
+from tamiz.table.encode import RowEncoder, describe_rows
+from tamiz.table.factory import as_table
 from tamiz.table.in_memory import as_frame, check_matrix, eager_frame, is_frame
 from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.schema import Schema
-from tamiz.table.views import weights_or_ones
-
-
-def describe_rows(rows: NDArray[np.integer]) -> str:
-    """Return "Row 3 has" or "Rows 3, 8 and 11 more have"."""
-    return f"Row {rows[0]} has" if len(rows) == 1 else f"Rows {list_names(rows)} have"
 
 
 def refuse_not_finite(rows: Indices) -> None:
@@ -76,59 +66,6 @@ def refuse_empty_rows(values: Floats, row_numbers: Indices) -> None:
         )
 
 
-def check_missing_values(table: Table, *, fill_missing: bool, new_rows: bool = False) -> None:
-    """Raise DataError for rows with missing values, or with `fill_missing` warn that column means replace them.
-
-    In new rows an unknown level is a missing value too.
-    """
-    columns = table.schema.columns
-    incomplete = [j for j in table.schema.used.tolist() if columns[j].n_missing]
-    n_missing = table.schema.n_missing
-    if not incomplete:
-        return
-    if fill_missing:
-        values, were = ("value", "was") if n_missing == 1 else ("values", "were")
-        if new_rows and any(not columns[j].is_number for j in incomplete):
-            values += " or unknown level" + values.removeprefix("value")
-        of_rows = " of new rows" if new_rows else ""
-        text = f"{n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."
-        warn_user([ImputationNote(text, "the distances of rows")])
-        return
-    missing = np.column_stack([is_missing(table.column(j)) for j in incomplete])
-    rows = np.flatnonzero(missing.any(axis=1))
-    if not len(rows):
-        # The table is a part of a table, and the missing values are in other rows.
-        return
-    column = columns[incomplete[int(np.argmax(missing[rows[0]]))]]
-    what = "a missing value or an unknown level" if new_rows and not column.is_number else "a missing value"
-    where = f"in column {column.name}" if len(rows) == 1 else f"the first in column {column.name}"
-    why, remedy = (
-        ("the graph was built without any", "build the graph with fill_missing=True")
-        if new_rows
-        else ("distances need all of them", "use metric='gower'")
-    )
-    raise DataError(
-        f"{describe_rows(table.row_numbers[rows])} {what}, {where}; {why}. Fill them in, leave the rows out, or {remedy}."
-    )
-
-
-class RowEncoder(ABC):
-    """Abstract base class of row encoders, which convert new rows the same way as the rows that a graph was built from."""
-
-    @abstractmethod
-    def encode(self, X: Any) -> Any:
-        """Return new rows in the form that `Points.new_points` accepts."""
-
-    @property
-    def n_coordinates(self) -> int | None:
-        """Number of coordinates of an encoded row; None if rows are not encoded."""
-        return None
-
-    def table_schema(self) -> Schema | None:
-        """Return the schema of the table that the graph was built from; None if it was not a table."""
-        return None
-
-
 @dataclass(frozen=True)
 class IdentityEncoder(RowEncoder):
     """Encoder of rows that are used unchanged: sparse rows and distances."""
@@ -155,92 +92,6 @@ class SchemaEncoder(RowEncoder):
 
     def table_schema(self) -> Schema:
         return self.schema
-
-
-@dataclass(frozen=True)
-class TableEncoder(RowEncoder):
-    """Encoder of tables of mixed columns.
-
-    Attributes
-    ----------
-    schema : Schema
-    encoding : Encoding or None
-        None if all columns are numeric without missing values, and the coordinates are the columns.
-    fill_values : ndarray of shape (n_coordinates,) or None
-        Values that replace missing values of new rows; None if there is an encoding, or missing values raise an error.
-    fill_missing : bool
-        Whether missing values of new rows are replaced, with a warning, or raise an error.
-    """
-
-    schema: Schema
-    encoding: Encoding | None
-    fill_values: Floats | None
-    fill_missing: bool
-
-    invariants: ClassVar[Invariants] = {
-        "schema": InstanceOf(Schema),
-        "encoding": (
-            Nullable(InstanceOf(Encoding)),
-            Condition(
-                lambda it: it.encoding is None or it.encoding.matches(it.schema),
-                "does not fit the columns of the schema",
-            ),
-        ),
-        "fill_values": (
-            Nullable(FloatArray("d")),
-            Condition(
-                lambda it: it.fill_values is None or len(it.fill_values) == len(it.schema.numeric),
-                "does not fit the columns of the schema",
-            ),
-        ),
-        "fill_missing": InstanceOf(bool),
-    }
-
-    @classmethod
-    def fit(cls, table: Table, *, standardize: bool, fill_missing: bool) -> tuple[Floats, TableEncoder]:
-        """Return the coordinates of a table's rows and their encoder; `fill_missing` as in `GraphBuilder.build`."""
-        check_missing_values(table, fill_missing=fill_missing)
-        schema = table.schema
-        plain = not schema.categorical and not any(schema.columns[j].n_missing for j in schema.numeric)
-        if not plain or not schema.numeric or standardize:
-            encoding = Encoding.fit(table, standardize=standardize, centred=standardize)
-            encoder = cls(schema, encoding, None, fill_missing)
-            return encoder.encode_table(table), encoder
-        rows = cls(schema, None, None, fill_missing).encode_table(table)
-        weights = weights_or_ones(table)
-        return rows, cls(schema, None, weights @ rows / weights.sum() if fill_missing else None, fill_missing)
-
-    def table_schema(self) -> Schema:
-        return self.schema
-
-    def encode(self, X: Any) -> Floats:
-        """Return the coordinates of new rows; missing values and unknown levels become column means or raise an error."""
-        table = align_to_schema(X, self.schema)
-        check_missing_values(table, fill_missing=self.fill_missing, new_rows=True)
-        return self.encode_table(table)
-
-    @property
-    def n_coordinates(self) -> int:
-        return len(self.schema.numeric) if self.encoding is None else len(self.encoding.names)
-
-    def encode_table(self, table: Table) -> Floats:
-        """Return the coordinates of a table's rows, without a copy if the table stores them as one matrix."""
-        blocks = list(table.blocks())
-        if self.encoding is None and len(blocks) == 1 and blocks[0].numeric_matrix is not None:
-            return self._encode_block(blocks[0])
-        check_memory(
-            8.0 * table.schema.n_rows * self.n_coordinates,
-            f"{table.schema.n_rows:,} rows of {self.n_coordinates:,} coordinates",
-            "Keep fewer columns first, with RankSelector.",
-        )
-        parts = [self._encode_block(block) for block in blocks]
-        return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
-
-    def _encode_block(self, block: Block) -> Floats:
-        if self.encoding is not None:
-            return self.encoding.transform(block)
-        rows = block.matrix(self.schema.numeric)
-        return rows if self.fill_values is None else np.where(np.isnan(rows), self.fill_values, rows)
 
 
 def count_rows(X: Any) -> int:

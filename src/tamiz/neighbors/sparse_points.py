@@ -17,7 +17,6 @@ from tamiz.neighbors.metric_registry import SPARSE_METRICS
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import (
     IdentityEncoder,
-    RowEncoder,
     as_array,
     check_n_features,
     refuse_not_finite,
@@ -26,6 +25,7 @@ from tamiz.neighbors.row_encoders import (
 )
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import Integer, Invariants, OneOf
+from tamiz.table.encode import RowEncoder
 from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.sparse import find_sparse_matrix
 

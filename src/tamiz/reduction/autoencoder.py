@@ -12,16 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.reduction.autoencoding.errors import MAX_COVARIANCE, network_errors, pca_errors, row_errors
-from tamiz.reduction.autoencoding.losses import ReconstructionLoss
-from tamiz.reduction.autoencoding.network import Network
-from tamiz.reduction.autoencoding.table import EncodedRows, TableEncoder
-from tamiz.reduction.autoencoding.training import Trainer, Training, TrainingSettings
+from tamiz.reduction.autoencoder_network import (
+    ColumnEncoder,
+    EncodedRows,
+    Network,
+    ReconstructionLoss,
+    Trainer,
+    Training,
+    TrainingSettings,
+)
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.description import MapDescription
+from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
-from tamiz.runtime.user_warnings import list_names, quote_name, warn_user
+from tamiz.runtime.user_warnings import capture_warnings, list_names, quote_name, warn_user
 from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
@@ -31,6 +36,101 @@ from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.feature_checks import check_features, record_features
 from tamiz.table.in_memory import eager_frame, is_frame
+
+# Most coordinates for which PCA is computed from the covariance, block by block; else the coordinates of all rows are stored.
+MAX_COVARIANCE = 1_500
+# Values of the coordinates of a task.
+_ERROR_TASK_VALUES = 2**20
+
+
+def row_errors(errors: Floats, encoder: ColumnEncoder) -> Floats:
+    """Return the squared errors of each row, divided by the sum of the variances of its present columns; NaN if there are none.
+
+    `errors` are squared errors, of shape (n_rows, n_columns), NaN for missing values.
+    """
+    present = ~np.isnan(errors)
+    variances = np.where(present, encoder.variances, 0.0).sum(axis=1)
+    total = np.where(present, errors, 0.0).sum(axis=1)
+    return np.divide(total, variances, out=np.full(len(errors), np.nan), where=variances > 0)
+
+
+class ErrorSummary:
+    """Shares of the variance of the columns that reconstructions lose.
+
+    Attributes
+    ----------
+    total : float
+        The share of all present values together.
+    by_column : ndarray of shape (n_columns,)
+        In the order of the encoded table; 0 for a constant column, NaN for one without a present value.
+    """
+
+    def __init__(self, encoder: ColumnEncoder, rows: EncodedRows, errors_of: Callable[[EncodedRows], Floats]) -> None:
+        size = max(1, _ERROR_TASK_VALUES // encoder.n_coordinates)
+
+        def add(span: tuple[int, int]) -> tuple[Floats, Floats]:
+            errors = errors_of(rows.take(slice(*span)))
+            present = ~np.isnan(errors)
+            return np.where(present, errors, 0.0).sum(axis=0), present.sum(axis=0)
+
+        sums, counts = np.zeros(len(encoder.variances)), np.zeros(len(encoder.variances))
+        for part, n_present in parallel.map_blocks(add, parallel.block_ranges(len(rows), size)):
+            sums += part
+            counts += n_present
+        variances = counts * encoder.variances
+        self.total = float(sums.sum() / variances.sum()) if variances.any() else 0.0
+        shares = np.where(counts > 0, 0.0, np.nan)
+        self.by_column = np.divide(sums, variances, out=shares, where=variances > 0)
+
+
+def network_errors(network: Network, encoder: ColumnEncoder, rows: EncodedRows) -> ErrorSummary:
+    loss = ReconstructionLoss(encoder)
+
+    def errors_of(part: EncodedRows) -> Floats:
+        outputs = network.decode(network.encode(encoder.coordinates(part).astype(np.float64)))
+        return loss.squared_errors(outputs, part)
+
+    return ErrorSummary(encoder, rows, errors_of)
+
+
+def pca_errors(encoder: ColumnEncoder, train: EncodedRows, rows: EncodedRows, n_components: int) -> ErrorSummary:
+    """Return the errors of the reconstructions from principal components of the coordinates of training rows.
+
+    Their number is that of the rows or coordinates where it is less than `n_components`.
+    """
+    k = min(n_components, len(train), encoder.n_coordinates)
+    mean, directions = _principal_components(encoder, train, k)
+    loss = ReconstructionLoss(encoder)
+
+    def errors_of(part: EncodedRows) -> Floats:
+        points = encoder.coordinates(part) - mean
+        return loss.coordinate_errors(points @ directions.T @ directions + mean, part)
+
+    return ErrorSummary(encoder, rows, errors_of)
+
+
+def _principal_components(encoder: ColumnEncoder, rows: EncodedRows, k: int) -> tuple[Floats, Floats]:
+    """Return the mean of the coordinates of rows, and the k directions of largest variance."""
+    d = encoder.n_coordinates
+    spans = parallel.block_ranges(len(rows), max(1, _ERROR_TASK_VALUES // d))
+
+    with capture_warnings():
+        if d > MAX_COVARIANCE:
+            fitted = PCA(k).fit(encoder.coordinates(rows))
+            return fitted.mean_, fitted.components_.astype(np.float64)
+
+        def points_of(span: tuple[int, int]) -> Floats:
+            return encoder.coordinates(rows.take(slice(*span))).astype(np.float64)
+
+        mean = sum(parallel.map_blocks(lambda span: points_of(span).sum(axis=0), spans), np.zeros(d)) / len(rows)
+
+        def products(span: tuple[int, int]) -> Floats:
+            centred = points_of(span) - mean
+            return np.asarray(centred.T @ centred)
+
+        covariance = sum(parallel.map_blocks(products, spans), np.zeros((d, d))) / (len(rows) - 1)
+        return mean, PCA(k).fit_covariance(covariance, mean=np.zeros(d)).components_
+
 
 # Sizes of the first hidden layer from the data, between these limits; the second is half as large.
 _MIN_HIDDEN, _MAX_HIDDEN, _HIDDEN_PER_COORDINATE = 32, 256, 2
@@ -154,7 +254,7 @@ class Autoencoder(Reducer):
 
     training_curve_: Floats
     invariants: ClassVar[Invariants] = {
-        "_row_encoder": InstanceOf(TableEncoder),
+        "_row_encoder": InstanceOf(ColumnEncoder),
         "_network": (
             InstanceOf(Network),
             Condition(lambda it: _fits(it._network, it._row_encoder), "does not fit the columns"),
@@ -208,7 +308,7 @@ class Autoencoder(Reducer):
         with parallel.thread_session():
             table = _open_rows(X)
             n = table.schema.n_rows
-            encoder = TableEncoder.fit(table, standardize=bool(self.standardize))
+            encoder = ColumnEncoder.fit(table, standardize=bool(self.standardize))
             k = check_integer("n_components", self.n_components, low=1, high=encoder.n_coordinates)
             hidden = self._hidden_sizes(encoder.n_coordinates)
             settings = self._settings(n, hidden)
@@ -398,7 +498,7 @@ def _open_rows(X: Any) -> Table:
     return table
 
 
-def _read_rows(table: Table, encoder: TableEncoder, sizes: list[int]) -> EncodedRows:
+def _read_rows(table: Table, encoder: ColumnEncoder, sizes: list[int]) -> EncodedRows:
     """Return all rows as numbers and codes in float32, after a check of the memory of a training."""
     n, p, c = table.schema.n_rows, len(encoder.mean), len(encoder.levels)
     # PCA of many coordinates stores those of all rows.
@@ -415,7 +515,7 @@ def _read_rows(table: Table, encoder: TableEncoder, sizes: list[int]) -> Encoded
 
 
 def _for_blocks(
-    table: Table, encoder: TableEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
+    table: Table, encoder: ColumnEncoder, network: Network, function: Callable[[EncodedRows], Floats], width: int
 ) -> Floats:
     size = max(1, _VALUES_PER_TASK // max(encoder.n_coordinates, *map(len, network.biases)))
     out = np.empty((table.schema.n_rows, width))
@@ -429,13 +529,13 @@ def _for_blocks(
     return out
 
 
-def _encode_rows(table: Table, encoder: TableEncoder, network: Network) -> Floats:
+def _encode_rows(table: Table, encoder: ColumnEncoder, network: Network) -> Floats:
     return _for_blocks(
         table, encoder, network, lambda rows: network.encode(encoder.coordinates(rows)), network.n_coordinates
     )
 
 
-def _principal_axes(network: Network, encoder: TableEncoder, rows: EncodedRows) -> tuple[Floats, Floats]:
+def _principal_axes(network: Network, encoder: ColumnEncoder, rows: EncodedRows) -> tuple[Floats, Floats]:
     """Return the axes of the codes of rows, in the order of their variances, and the mean of the codes."""
     size = max(1, _VALUES_PER_TASK // encoder.n_coordinates)
 
@@ -450,7 +550,7 @@ def _principal_axes(network: Network, encoder: TableEncoder, rows: EncodedRows) 
     return axes * eigenvector_signs(axes), centre
 
 
-def _fits(network: Network, encoder: TableEncoder) -> bool:
+def _fits(network: Network, encoder: ColumnEncoder) -> bool:
     """Return whether the inputs and outputs of a network are the coordinates of an encoder."""
     return network.weights[0].shape[1] == len(network.biases[-1]) == encoder.n_coordinates
 

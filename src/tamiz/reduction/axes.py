@@ -15,7 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
-from tamiz.table.encoding import check_has_features
+from tamiz.table.encode import check_has_features
 from tamiz.table.factory import as_table
 from tamiz.table.views import weights_or_ones
 

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.additive_constant import CORRECTIONS
 from tamiz.reduction.classical.extension import Extension
@@ -27,6 +26,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
+from tamiz.table.encode import RowEncoder
 from tamiz.table.feature_checks import check_features, record_features
 
 

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats, Indices
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
 from tamiz.reduction.classical.scaling import ClassicalSolution, warn_of_zero_coordinates
@@ -26,6 +25,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
+from tamiz.table.encode import RowEncoder
 from tamiz.table.feature_checks import check_features, record_features
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
+from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import (
@@ -42,6 +42,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
+from tamiz.table.encode import RowEncoder
 from tamiz.table.feature_checks import check_features, record_features
 
 # Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.

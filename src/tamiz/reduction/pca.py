@@ -15,42 +15,44 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
+from tamiz.exceptions import DataError
 from tamiz.reduction.base import ImageSet, Reducer
+from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable, ImputedRows, read_covariance
 from tamiz.reduction.description import MapDescription, MapSpectrum
-from tamiz.reduction.principal.base import CentredRows, CoordinateEncoder
-from tamiz.reduction.principal.covariance_input import read_covariance
-from tamiz.reduction.principal.decomposition import (
+from tamiz.reduction.principal_components import (
     SOLVERS,
+    IndependentColumns,
+    ParallelAnalysis,
     PrincipalComponents,
     check_n_components,
+    compare_with_null,
     decompose,
     decompose_covariance,
     decomposition_warnings,
 )
-from tamiz.reduction.principal.eigenimages import check_image_shape, eigenimages, mean_image, reconstructed_rows
-from tamiz.reduction.principal.imputed_rows import ImputedRows
-from tamiz.reduction.principal.likelihood import LikelihoodMixin, rounding_variance
-from tamiz.reduction.principal.parallel_analysis import ParallelAnalysis, ParallelAnalysisMixin
-from tamiz.reduction.principal.sparse_table import SparseTableRows
-from tamiz.reduction.principal.table_rows import TableRows
 from tamiz.runtime import parallel
+from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
-from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
-from tamiz.table.encoding import INDICATOR_MEANS
+from tamiz.table.encode import INDICATOR_MEANS, CoordinateEncoder
 from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features as compare_columns
-from tamiz.table.feature_checks import record_features
+from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.schema import Schema
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
 CATEGORY_WEIGHTS = ("balanced", "famd")
 # Differences of means and variances of coordinates that count as rounding, in units of the precision: ten times the largest of
 # 3,000 random tables.
 _ROUNDING_STEPS = 200.0
+# Largest number of components shown as images, and numbers of components for reconstructions.
+_MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)
+# Budget of `parallel_analysis_`: operations, random tables, and the size above which it is omitted.
+_NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
 
 
-class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
+class PCA(Reducer):
     """Principal component analysis: the directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
@@ -248,9 +250,9 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         if missing == "pairwise" and solver not in ("auto", "covariance"):
             raise ValueError(f"missing='pairwise' requires solver='covariance' or 'auto', got {solver!r}.")
         if sparse.issparse(X):
-            return SparseTableRows(X, sample_weight, standardize=self.standardize)
+            return CentredSparse(X, sample_weight, standardize=self.standardize)
         opened = as_table(X, None, sample_weight)
-        table = TableRows(opened, standardize=self.standardize, missing=missing, categories=self.categories)
+        table = CentredTable(opened, standardize=self.standardize, missing=missing, categories=self.categories)
         if missing != "iterative" or not table.n_missing:
             return table
         wanted = check_n_components(self.n_components, min(table.n_rows, table.n_coordinates))
@@ -286,7 +288,10 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
             found = decompose_covariance(given.covariance, wanted)
         self._set_fitted(found, given.encoder, given.n_rows, np.diag(given.covariance).copy())
         self.noise_variance_ = found.noise_variance(given.n_rows)
-        given.set_feature_attributes(self)
+        self.n_features_in_ = len(given.covariance)
+        self.__dict__.pop("feature_names_in_", None)
+        if given.has_names:
+            self.feature_names_in_ = np.array(given.encoder.names, dtype=object)
         warn_user(decomposition_warnings(found))
         return self
 
@@ -311,11 +316,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         self.singular_values_ = np.sqrt(components.variances * (total_weight - 1))
         self.loadings_ = (components.directions * np.sqrt(components.variances)[:, None]).T
         self.mean_, self.scale_, self.coordinate_names_ = encoder.mean, encoder.scale, encoder.names
-        self.n_components_, self.solver_, self.residuals_ = (
-            len(components.variances),
-            components.solver,
-            components.residuals,
-        )
+        self.n_components_, self.solver_, self.residuals_ = len(share), components.solver, components.residuals
 
     @property
     def level_spans_(self) -> list[tuple[int, int]]:
@@ -338,12 +339,30 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         if self.image_shape is None:
             return []
         shape = (int(self.image_shape[0]), int(self.image_shape[1]))
+        shown = min(self.n_components_, _MAX_IMAGES)
+        names = [f"PC {k + 1} ({self.explained_variance_ratio_[k]:.1%})" for k in range(shown)]
+        note = "Changes along each component: light pixels become lighter, dark pixels darker, and grey pixels do not change."
+        pixels = (self.components_[:shown] * self.scale_).tolist()
         found = [
-            mean_image(shape, self.mean_),
-            eigenimages(shape, self.components_, self.scale_, self.explained_variance_ratio_),
+            ImageSet("The mean", shape, ["Mean"], [self.mean_.tolist()], note="The average of every pixel."),
+            ImageSet("The components", shape, names, pixels, signed=True, note=note),
         ]
         embedding = getattr(self, "embedding_", None)
-        return found if embedding is None else found + reconstructed_rows(shape, embedding, self.inverse_transform)
+        return found if embedding is None else found + self._reconstructed_rows(shape, embedding)
+
+    def _reconstructed_rows(self, shape: tuple[int, int], embedding: NDArray[Any]) -> list[ImageSet]:
+        """Return reconstructions from more and more components, of the rows at the ends and the middle of the first component."""
+        n_components = embedding.shape[1]
+        order = np.argsort(embedding[:, 0], kind="stable")
+        steps = [*(k for k in _RECONSTRUCTION_STEPS if 2 * k <= n_components), n_components]
+        names = [f"{k} component{'s' * (k > 1)}" for k in steps]
+        note = "The reconstruction from the mean and this number of components."
+        shown = []
+        for row in sorted({int(order[0]), int(order[len(order) // 2]), int(order[-1])}):
+            points = np.where(np.arange(n_components) < np.array(steps)[:, None], embedding[row], 0.0)
+            images = self.inverse_transform(points).tolist()
+            shown.append(ImageSet(f"Row {row + 1} reconstructed", shape, names, images, shows_rows=True, note=note))
+        return shown
 
     def describe(self) -> MapDescription:
         """Describe the preprocessing, the shares of variance, the null model and the loadings."""
@@ -463,7 +482,7 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         projected by least squares on their present values.
         """
         check_is_fitted(self)
-        compare_columns(self, X)
+        check_features(self, X)
         return self._project(self._row_encoder.read(X), X)
 
     def _project(self, rows: Any, X: Any) -> NDArray[Any]:
@@ -515,8 +534,196 @@ class PCA(LikelihoodMixin, ParallelAnalysisMixin, Reducer):
         return self.inverse_transform(points)
 
     @property
+    def parallel_analysis_(self) -> ParallelAnalysis | None:
+        """Parallel analysis with up to 100 random tables, as many as about a second allows; computed at first use.
+
+        None for very many rows and columns, for a covariance without the number of rows, and where all columns are constant.
+        """
+        check_is_fitted(self)
+        q = len(self.coordinate_variances_)
+        size = min(self._total_weight, q) if np.isfinite(self._total_weight) else np.inf
+        if size**2 * q > _MAX_NULL_COST or not self.coordinate_variances_.sum() > 0:
+            return None
+        if self._parallel_analysis is None:
+            draws = int(np.clip(_NULL_OPERATIONS / (size**2 * q), 3, _MAX_NULL_TABLES))
+            self._parallel_analysis = self.parallel_analysis(n_draws=draws, random_state=0)
+        return self._parallel_analysis
+
+    def parallel_analysis(
+        self, *, n_draws: int = 100, quantile: float | None = None, random_state: Seed = 0
+    ) -> ParallelAnalysis:
+        """Compare the variances with those of random tables of independent normal columns (Horn's parallel analysis).
+
+        Random columns have the observed variances, and the indicators of a category keep their dependence. Standardised columns are
+        standardised in every random table. Random tables have no missing values, so that the reference is slightly too small for
+        missing="pairwise".
+
+        Parameters
+        ----------
+        n_draws : int, default=100
+        quantile : float, default=None
+            None compares with the mean over the random tables, as Horn does; 0.95 with their 95 % quantile.
+        random_state : int, Generator or None, default=0
+
+        Returns
+        -------
+        ParallelAnalysis
+            `explained_variance`, `reference`, both of shape (n_components,), and `n_components`: the number of components
+            before the first that is not above its reference.
+
+        Notes
+        -----
+        Cost O(q^3) for each table, for any number of rows, because a square root of the cross products is drawn.
+
+        References
+        ----------
+        Horn (1965), A rationale and test for the number of factors in factor analysis, Psychometrika 30; Bartlett (1933), On the
+        theory of statistical regression, Proceedings of the Royal Society of Edinburgh 53.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from tamiz.reduction import PCA
+        >>> PCA(4, standardize=True).fit(load_iris().data).parallel_analysis().n_components
+        1
+        """
+        check_is_fitted(self)
+        if not np.isfinite(self._total_weight):
+            raise ValueError("parallel_analysis needs the number of rows: pass n_samples to fit_covariance.")
+        draws = check_integer("n_draws", n_draws, low=1)
+        if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
+            raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
+        standardized = bool(self.standardize)
+        null = IndependentColumns.from_encoder(
+            self._row_encoder, self.coordinate_variances_, self._total_weight, standardized=standardized
+        )
+        drawn = null.draw_eigenvalues(self.n_components_, draws, make_rng(random_state))
+        return compare_with_null(self.explained_variance_, drawn, quantile)
+
+    def get_covariance(self) -> Floats:
+        """Return the covariance of the coordinates under the model, of shape (n_coordinates, n_coordinates).
+
+        Of the coordinates (x - mean) / scale: of standardised columns where `standardize`, and of weighted indicators of
+        categories. Whitening divides the embedding and does not change it.
+        """
+        check_is_fitted(self)
+        self._check_covariance_memory()
+        above = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
+        covariance = (self.components_.T * above) @ self.components_
+        np.fill_diagonal(covariance, covariance.diagonal() + self.noise_variance_)
+        return np.asarray(covariance)
+
+    def get_precision(self) -> Floats:
+        """Return the inverse of `get_covariance`.
+
+        Raises
+        ------
+        ValueError
+            When it has none: a direction has no variance.
+        """
+        check_is_fitted(self)
+        self._check_covariance_memory()
+        along, beside, which = self._model_variances()
+        if which:
+            raise ValueError(
+                f"The covariance has no inverse, because {which} no variance. Take fewer components, or leave columns out that "
+                "others determine."
+            )
+        noise = 1.0 / beside[0] if len(beside) else 0.0
+        precision = (self.components_.T * (1.0 / along - noise)) @ self.components_
+        np.fill_diagonal(precision, precision.diagonal() + noise)
+        return np.asarray(precision)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return the log-likelihood of each row under the model, in nats, of shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Table
+            Rows like those of fit. The density is that of the coordinates (x - mean) / scale.
+
+        Raises
+        ------
+        ValueError
+            When there are categorical columns, whose indicators have no normal density, or when a row has a missing value and
+            `missing` is not "mean".
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        schema = self._row_encoder.table_schema()
+        if schema is not None and schema.categorical:
+            column = schema.columns[schema.categorical[0]].name
+            raise ValueError(
+                f"Indicators of categories have no normal density, and column {column} is categorical: leave such columns out of "
+                "fit to score rows."
+            )
+        along, beside, which = self._model_variances()
+        if which:
+            warn(
+                "TZ504",
+                f"PCA: {which} no variance but rounding, and the likelihood of rows has no limit; it is computed with what "
+                "rounding leaves. Take fewer components, or leave columns out that others determine.",
+            )
+        constant = float(np.log(2.0 * np.pi * np.append(along, beside)).sum())
+        with parallel.thread_session():
+            rows = self._row_encoder.read(X)
+            parts = [
+                self._mahalanobis_squares(points, along, beside[:1]) for points in self._row_encoder.coordinates(rows)
+            ]
+        squares = np.concatenate(parts)
+        if np.isnan(squares).any():
+            row = int(np.flatnonzero(np.isnan(squares))[0])
+            raise DataError(
+                f"Row {row} has a missing value: fill it in, or fit with missing='mean', which counts it as the mean of its column."
+            )
+        return -0.5 * (squares + constant)
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Return the mean log-likelihood of rows under the model, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Table
+            Rows like those of fit.
+        y : ignored
+        """
+        return float(self.score_samples(X).mean())
+
+    def _mahalanobis_squares(self, points: Floats, component_variances: Floats, noise: Floats) -> Floats:
+        """Return the squared lengths of points in the metric of the precision."""
+        scores = points @ self.components_.T
+        residual = points - scores @ self.components_
+        return scores**2 @ (1.0 / component_variances) + (residual**2).sum(axis=1) * (1.0 / noise).sum()
+
+    def _model_variances(self) -> tuple[Floats, Floats, str]:
+        """Return the variances along the components and in each other direction, all above 0, and a text on those that were 0."""
+        k, q = self.components_.shape
+        least = max(rounding_variance(self.explained_variance_, q), np.finfo(np.float64).tiny)
+        along, beside = np.maximum(self.explained_variance_, self.noise_variance_), np.full(q - k, self.noise_variance_)
+        n_along = int((along <= least).sum())
+        which = ""
+        if n_along:
+            which = "1 component has" if n_along == 1 else f"{n_along:,} components have"
+        elif k < q and self.noise_variance_ <= least:
+            which = (
+                "the direction beside the components has" if q - k == 1 else "the directions beside the components have"
+            )
+        return np.maximum(along, least), np.maximum(beside, least), which
+
+    def _check_covariance_memory(self) -> None:
+        q = self.components_.shape[1]
+        check_memory(
+            8.0 * 2 * q * q, f"A covariance of {q:,} coordinates", "Keep fewer columns first, with RankSelector."
+        )
+
+    @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+
+def rounding_variance(variances: Floats, n_coordinates: int) -> float:
+    """Return the rounding error of a variance of 0 in a decomposition of this number of coordinates."""
+    return float(np.finfo(np.float64).eps * n_coordinates * variances.max(initial=0.0))
 
 
 def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
@@ -536,3 +743,21 @@ def _constant_column_warnings(encoder: CoordinateEncoder, variances: Floats, *, 
     verb = "is" if len(constant) == 1 else "are"
     text = f"PCA: {list_names(constant)} {verb} constant and cannot be standardised; the coordinates are 0."
     return [Verdict("TZ210", text, columns)]
+
+
+def check_image_shape(shape: Any, n_coordinates: int, schema: Schema | None) -> None:
+    """Raise an error if the columns are not the pixels of an image of this shape."""
+    if shape is None:
+        return
+    if np.shape(shape) != (2,):
+        raise TypeError(f"image_shape must be two numbers, rows and columns of pixels such as (28, 28), got {shape!r}.")
+    height, width = (check_integer("image_shape", side, low=1) for side in shape)
+    if schema is not None and (schema.categorical or len(schema.used) < schema.n_columns):
+        left = next(c.name for c in schema.columns if c.exclusion_reason is not None or not c.is_number)
+        raise DataError(
+            f"image_shape needs numeric columns, and column {left} is not numeric. Remove the column or image_shape."
+        )
+    if height * width != n_coordinates:
+        raise DataError(
+            f"image_shape={(height, width)} is {height * width:,} pixels, and there are {n_coordinates:,} columns."
+        )

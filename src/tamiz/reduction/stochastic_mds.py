@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.classical.extension import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
@@ -33,6 +32,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.table.encode import RowEncoder
 from tamiz.table.feature_checks import check_features, record_features
 
 # Number of training rows to which new rows are fitted.

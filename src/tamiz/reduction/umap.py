@@ -18,7 +18,7 @@ from tamiz.kernels.edge_sampling import Epoch
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
-from tamiz.neighbors.row_encoders import TableEncoder, row_numbers
+from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
 from tamiz.reduction.layouts.descent import Callback
@@ -31,6 +31,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn
 from tamiz.runtime.validation import check_integer, check_positive, check_real
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.table.encode import TableEncoder
 
 INIT_CHOICES = ("spectral", "pca", "random")
 _DEFAULT_NEIGHBORS = 15
@@ -406,7 +407,7 @@ class UMAP(NeighborEmbedding):
                 out[first:last] = (weights[:, None] @ rows[at])[:, 0]
         return np.asarray(out * scale + centre, dtype=given.dtype)
 
-    def _numeric_rows(self) -> tuple[Floats, Floats | float, Floats | float]:
+    def _numeric_rows(self) -> tuple[Floats, Floats, Floats]:
         """Return the fitted rows as they were read, and the scale and centre that lead back to the units of the table."""
         rule = getattr(self.graph_, "neighbor_rule", None)
         encoder, points = (None, None) if rule is None else (rule.row_encoder, rule.index.points)
@@ -420,7 +421,7 @@ class UMAP(NeighborEmbedding):
                 "'cityblock'. Encode categories as numbers before the fit."
             )
         encoding = encoder.encoding
-        return (points.values, 1.0, 0.0) if encoding is None else (points.values, encoding.scale, encoding.centre)
+        return points.values, encoding.scale, encoding.centre
 
 
 def _regression_weights(z: Floats, places: Floats, a: float, b: float) -> Floats:

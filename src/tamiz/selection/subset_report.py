@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.discretization import EqualFrequency
 from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.runtime.codec import Named
@@ -29,6 +28,7 @@ from tamiz.selection.subset_record import (
     SimilarColumn,
     SubsetRecord,
 )
+from tamiz.statistics.cuts import EqualFrequency
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally

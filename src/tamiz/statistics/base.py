@@ -171,3 +171,10 @@ class Statistic(ABC):
 
     def check_memory(self, n_rows: int) -> None:  # noqa: B027 - most statistics are small
         """Raise a MemoryError if the statistic of so many rows does not fit into the free memory."""
+
+
+def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
+    """Add statistics of further rows to those of the rows before them, of which there may be none."""
+    for total, other in zip(totals, others, strict=True) if totals else ():
+        total.merge(other)
+    return totals or others

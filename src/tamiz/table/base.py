@@ -17,9 +17,9 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.executors import Workers
 from tamiz.runtime.memory import MemoryLimit
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, merge_statistics
 from tamiz.table.schema import Schema
-from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block, merge_statistics
+from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block
 
 Statistics = TypeVarTuple("Statistics")
 
@@ -84,12 +84,18 @@ class Table(ABC):
         """Yield the rows in order, as blocks of the given columns; by default of all columns that are not excluded."""
 
     @abstractmethod
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types, for all rows of the table or for the rows given."""
-
-    @abstractmethod
     def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, as `frame` does; columns with a role and excluded columns are allowed."""
+
+    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
+        """Return columns of the user's table with their original types, for all rows of the table or for the rows given."""
+        names = self.schema.names
+        return self.frame_by_name(names if columns is None else [names[j] for j in columns], rows)
+
+    def copy_roles(self, table: Table) -> None:
+        """Use the class labels, groups and times of another table of the same rows."""
+        self.class_labels = table.class_labels
+        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
 
     @property
     @abstractmethod
@@ -141,7 +147,7 @@ class Table(ABC):
         wanted: list[Any] = list(statistics)
         columns = sorted({j for statistic in wanted for j in statistic.columns if j < self.schema.n_columns})
         n_rows, size = self.schema.n_rows, _piece_rows(len(columns))
-        if found := find_worker_block(self.workers, self.blocks(columns)):
+        if self.workers and (found := find_worker_block(self.workers, self.blocks(columns))):
             workers, block = found
             return tuple(fill_on_workers(workers, wanted, block, size))
         for statistic in wanted:

@@ -22,6 +22,7 @@ from tamiz.table.base import Table
 from tamiz.table.column_storage import LazyColumn
 from tamiz.table.encoded_table import frame_columns_at
 from tamiz.table.schema import Column, Schema
+from tamiz.table.views import View
 
 DATE_PARTS = ("year", "month", "weekday", "hour")
 _SECONDS_PER_DAY, _SECONDS_PER_HOUR = 86_400, 3_600
@@ -212,11 +213,11 @@ class _DatePartColumn(LazyColumn):
         return calendar_part(np.asarray(self._dates), self._part)
 
 
-class _DatePartTable(Table):
+class _DatePartTable(View):
     """A table with calendar parts of its dates after its columns."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
-        self.table, self.schema = table, schema
+        super().__init__(table, schema=schema)
         positions = {name: j for j, name in enumerate(table.schema.names)}
         self._parts = {
             j: (positions[column.date_part[0]], column.date_part[1])
@@ -224,9 +225,6 @@ class _DatePartTable(Table):
             if column.date_part is not None
         }
         self.column_names = (*table.column_names, *(schema.columns[j].name for j in self._parts))
-        self.class_labels = table.class_labels
-        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
-        self.memory_limit, self.workers = table.memory_limit, table.workers
         self._cached_parts: dict[tuple[int, int], Any] = {}
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -252,10 +250,6 @@ class _DatePartTable(Table):
             self._cached_parts[key] = calendar_part(dates, part) if in_memory else _DatePartColumn(dates, part)
         return self._cached_parts[key]
 
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        names = self.schema.names
-        return self.frame_by_name([names[j] for j in (range(len(names)) if columns is None else columns)], rows)
-
     def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table and parts of its dates by name."""
         part_columns = {self.schema.columns[j].name: j for j in self._parts}
@@ -274,11 +268,6 @@ class _DatePartTable(Table):
     def _part_values(self, j: int, rows: Indices | None) -> Floats:
         whole = np.concatenate([np.asarray(block.values[j]) for block in self.blocks([j])])
         return whole if rows is None else whole[rows]
-
-    @property
-    def row_numbers(self) -> Indices:
-        """The position of each row in the user's table."""
-        return self.table.row_numbers
 
 
 def _append_parts(frame: Any, own: list[str], parts: Mapping[str, Floats], names: list[str]) -> Any:

@@ -14,8 +14,7 @@ from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table
 from tamiz.table.in_memory import column_loader
-from tamiz.table.kinds import level_text, to_numbers
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import RawColumn, level_text, to_numbers
 
 # A smaller table may be square and symmetric by chance; of a larger one only the first rows are checked.
 _MIN_ROWS, _MAX_ROWS = 3, 1000

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
-from tamiz.arrays import Codes, Floats, Indices, is_missing
+from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.executors import Shared, Workers
@@ -27,14 +30,321 @@ from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
 from tamiz.table.base import Table
-from tamiz.table.kinds import EncodedColumn, encode_column, encode_target, to_numbers
-from tamiz.table.raw_column import RawColumn
-from tamiz.table.role_values import Times, class_labels, group_codes, time_values
+from tamiz.table.kinds import (
+    EncodedColumn,
+    LevelCodes,
+    RawColumn,
+    check_finite,
+    encode_column,
+    encode_target,
+    match_levels,
+    missing_codes,
+    small_spread_warnings,
+    to_numbers,
+)
 from tamiz.table.schema import KINDS, Column, Kind, Schema, WeightKind
-from tamiz.table.schema_reader import SchemaReader
-from tamiz.table.small_spreads import small_spread_warnings
+from tamiz.table.text_values import as_dates, as_numbers, try_cast
 
-StoreColumn = Callable[[NDArray[Any]], NDArray[Any]]
+_READ_AS_MISSING = "these values are treated as missing"
+_ABSENT_ADVICE = "Columns are matched by name: rename columns with other names, or add an empty column."
+
+
+@dataclass(frozen=True)
+class SchemaReader:
+    """Options for reading new rows.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns of fit. Used columns are read; excluded columns may be absent.
+    fill_absent : bool
+        Whether an absent column is filled with missing values; otherwise it raises a DataError.
+    unknown_effect : str
+        How values that are not among the levels are treated, for the warning about them.
+    advice : str
+        A sentence of advice for the error about absent columns.
+    """
+
+    schema: Schema
+    fill_absent: bool = False
+    unknown_effect: str = _READ_AS_MISSING
+    advice: str = _ABSENT_ADVICE
+
+    def kind_of(self, name: str) -> Kind | None:
+        """Return the kind of a used column or of the target; None for other columns."""
+        known = [c for c in self.schema.columns if c.exclusion_reason is None]
+        target = [] if self.schema.target is None else [self.schema.target]
+        return next((column.kind for column in (*known, *target) if column.name == name), None)
+
+    def read(self, source: ColumnSource) -> tuple[Schema, dict[int, NDArray[Any]]]:
+        """Return the schema of the new rows and the values of the used columns."""
+        columns, used = list(self.schema.columns), self.schema.used.tolist()
+        available = set(source.names)
+        absent = [columns[j].name for j in used if columns[j].name not in available]
+        if absent and not self.fill_absent:
+            known = set(self.schema.names)
+            others = [name for name in source.names if name not in known]
+            raise DataError(_absent_message(absent, others, self.advice))
+        memory_gate = MemoryGate()
+
+        def read(j: int) -> tuple[Column, NDArray[Any], list[Verdict]]:
+            with memory_gate.reserve(
+                source.column_memory, f"Reading column {columns[j].name}", "A column is read whole."
+            ):
+                column, values, column_warnings = encode_known_column(
+                    columns[j], source.load(columns[j].name), source.describe_row, self.unknown_effect
+                )
+                return column, source.store(values), column_warnings
+
+        values: dict[int, NDArray[Any]] = {}
+        warnings: list[Verdict] = []
+        present = [j for j in used if columns[j].name not in absent]
+        with parallel.thread_session():
+            for j, (column, stored, column_warnings) in zip(present, parallel.map_blocks(read, present), strict=True):
+                columns[j], values[j] = column, stored
+                warnings += column_warnings
+                progress.report_progress("Reading columns", len(values), len(present))
+        n_rows = len(values[present[0]]) if present else len(source.load(source.names[0]))
+        for j in set(used).difference(present):
+            values[j] = source.store(_missing_column(columns[j], n_rows))
+            columns[j] = replace(columns[j], n_missing=n_rows)
+        if absent:
+            warnings.append(_filled_message(absent, n_rows))
+        warn_user(warnings)
+        return Schema(tuple(columns), n_rows), {j: values[j] for j in used}
+
+
+def encode_known_column(
+    column: Column, raw: RawColumn, describe_row: Callable[[int], str], unknown_effect: str = _READ_AS_MISSING
+) -> tuple[Column, NDArray[Any], list[Verdict]]:
+    """Encode new values of a column of fit.
+
+    Parameters
+    ----------
+    column : Column
+        A used column of the schema of fit.
+    raw : RawColumn
+    describe_row : callable
+        Turns the position of a row into words of a message.
+    unknown_effect : str
+        How values that are not among the levels are treated, for the warning about them.
+
+    Returns
+    -------
+    column : Column
+        With the number of missing values of the new rows.
+    values : ndarray
+    warnings : list of Verdict
+    """
+    if column.is_number:
+        numbers = to_numbers(raw, describe_row, column.kind)
+        n_missing = check_finite(numbers, column.name, describe_row)
+        return replace(column, n_missing=n_missing), numbers, []
+    known = match_levels(raw, column.levels)
+    n_missing = int(np.count_nonzero(known.codes < 0))
+    return (
+        replace(column, n_missing=n_missing),
+        known.codes,
+        _unknown_level_warnings(column.name, known, unknown_effect),
+    )
+
+
+def _missing_column(column: Column, n_rows: int) -> NDArray[Any]:
+    return np.full(n_rows, np.nan) if column.is_number else missing_codes(n_rows, column.levels)
+
+
+def _absent_message(absent: Sequence[str], others: Sequence[str], advice: str) -> str:
+    """Return an error message that lists the absent columns, with suggestions from the columns that fit did not have."""
+    listed = list_names(absent, as_text=lambda name: f"{name!r}{suggestion(name, others)}")
+    if len(absent) == 1:
+        return f"There is no column {listed}, which fit had. {advice}"
+    return f"{len(absent):,} columns of fit are absent: {listed}. {advice}"
+
+
+def _filled_message(absent: Sequence[str], n_rows: int) -> Verdict:
+    """Return a warning that lists the absent columns, which are filled with missing values."""
+    columns, rows = ("column is", "columns are")[len(absent) > 1], ("rows", "row")[n_rows == 1]
+    listed = list_names(absent, as_text=repr)
+    sentence = f"{len(absent):,} {columns} absent and filled with missing values in all {n_rows:,} {rows}: {listed}."
+    return Verdict("TZ205", sentence, absent)
+
+
+def _unknown_level_warnings(name: str, known: LevelCodes, unknown_effect: str) -> list[Verdict]:
+    """Return a warning that lists the values of a column which are not among its levels; an empty list if there are none."""
+    n = len(known.unknown)
+    if not n:
+        return []
+    levels, rows = ("level", "levels")[n > 1], ("row", "rows")[known.n_unknown > 1]
+    sentence = (
+        f"Column {name}: {n:,} {levels} in {known.n_unknown:,} {rows} {'was' if n == 1 else 'were'} not present in fit: "
+        f"{list_names(known.unknown, as_text=repr)}; {unknown_effect}."
+    )
+    return [Verdict("TZ205", sentence, [name])]
+
+
+Times = Floats | NDArray[np.int64]
+
+_LARGEST_INT64 = 2**63 - 1
+# Months, quarters and weeks of a year sort by time as text: 2024-03, 2024-Q1, 2024-W07.
+_PERIOD_PATTERNS = (r"^\d{4}-\d{2}$", r"^\d{4}-?Q\d$", r"^\d{4}-?W\d{2}$")
+_ADVICE = "Fill it in, or leave the row out."
+
+
+def class_labels(raw: RawColumn, codes: NDArray[Any], levels: Sequence[str]) -> NDArray[Any]:
+    """Return the original value of each level of the target, in the order of the codes.
+
+    Values in memory keep their type, as scikit-learn's estimators see them. Values of a file have the type that the file declares;
+    numbers in text are integers if all are whole.
+
+    Parameters
+    ----------
+    raw : RawColumn
+        The target as it was read.
+    codes : ndarray of shape (n_rows,)
+        The code of each row, -1 where the target is missing; every level occurs.
+    levels : sequence of str
+    """
+    present = np.flatnonzero(codes >= 0)[::-1]
+    rows = np.empty(len(levels), dtype=np.intp)
+    # Reversed, because the last of several assignments to an element is kept: this is the first row of each level.
+    rows[codes[present]] = present
+    if raw.original is not None and _is_typed(labels := _original_labels(raw.original, rows)):
+        return labels
+    if isinstance(raw.values, pa.Array) and _is_typed(labels := _arrow_labels(raw.values, rows)):
+        return labels
+    return _parse_labels(levels)
+
+
+def _original_labels(original: Any, rows: Indices) -> NDArray[Any]:
+    if isinstance(original, np.ndarray):
+        return original[rows]
+    selected = nw.from_native(original, series_only=True)[rows.tolist()].to_native()
+    # As scikit-learn reads a series: pandas' nullable integers and booleans become float64.
+    return np.asarray(column_or_1d(selected))
+
+
+def _arrow_labels(values: pa.Array, rows: Indices) -> NDArray[Any]:
+    selected = values.take(pa.array(rows))
+    selected = selected.dictionary_decode() if pa.types.is_dictionary(selected.type) else selected
+    labels = selected.to_numpy(zero_copy_only=False)
+    return np.array(labels.tolist()) if _is_text(labels) else labels
+
+
+def _is_typed(labels: NDArray[Any]) -> bool:
+    """Whether the values have one type; objects of several types cannot be sorted."""
+    return labels.dtype.kind != "O" or _is_text(labels)
+
+
+def _is_text(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind == "O" and all(isinstance(value, str) for value in labels.tolist())
+
+
+def _parse_labels(levels: Sequence[str]) -> NDArray[Any]:
+    """Return integers if all levels are integers, floats if all are numbers, text otherwise; "01" is text."""
+    if all(map(_is_integer_text, levels)):
+        return np.array([int(level) for level in levels], dtype=np.int64)
+    if all(_is_integer_text(level) or _is_float_text(level) for level in levels):
+        return np.array([float(level) for level in levels])
+    return np.array(levels)
+
+
+def _is_integer_text(level: str) -> bool:
+    try:
+        return str(int(level)) == level and abs(int(level)) <= _LARGEST_INT64
+    except ValueError:
+        return False
+
+
+def _is_float_text(level: str) -> bool:
+    try:
+        return repr(float(level)) == level and np.isfinite(float(level))
+    except ValueError:
+        return False
+
+
+def group_codes(raw: RawColumn, describe_row: Callable[[int], str]) -> tuple[Codes, tuple[str, ...]]:
+    """Return the group of each row as a code, and the names of the groups in code order; raise a DataError if one is missing."""
+    encoded = encode_target(raw, "categorical", describe_row)
+    codes = np.full(len(raw), -1) if encoded.values is None else encoded.values
+    _check_no_missing(codes < 0, "group", describe_row)
+    return np.ascontiguousarray(codes, dtype=np.int32), encoded.column.levels
+
+
+def time_values(raw: RawColumn, describe_row: Callable[[int], str]) -> Times:
+    """Return numbers that sort the rows by time; raise a DataError if a time is missing.
+
+    Numbers and dates keep their unit. Text may be numbers, dates, or years with a month, a quarter or a week.
+    """
+    values = raw.values
+    if raw.categories is not None:
+        values = pa.DictionaryArray.from_arrays(
+            pa.array(values, mask=values < 0), pa.array(raw.categories, pa.string())
+        )
+    if isinstance(values, np.ndarray):
+        values = pa.array(values, from_pandas=True)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    _check_no_missing(np.asarray(values.is_null()), "time", describe_row)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        values = _parse_times(raw.name, values, describe_row)
+    return _plain_times(values)
+
+
+def _plain_times(values: Any) -> Times:
+    if pa.types.is_temporal(values.type):
+        narrow = pa.types.is_date32(values.type) or pa.types.is_time32(values.type)
+        values = values.cast(pa.int32()) if narrow else values
+        return np.asarray(values.cast(pa.int64()), dtype=np.int64)
+    if pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and not values.type.scale):
+        whole = try_cast(values, pa.int64())
+        # Integers beyond int64 are replaced by their ranks, since float64 would merge several times.
+        return np.asarray(pc.rank(values, tiebreaker="dense") if whole is None else whole, dtype=np.int64)
+    return np.asarray(values.cast(pa.float64(), safe=False), dtype=np.float64)
+
+
+def _parse_times(name: str, text: Any, describe_row: Callable[[int], str]) -> Any:
+    """Parse text as numbers, as dates, or as periods, which are replaced by their ranks."""
+    text = pc.utf8_trim_whitespace(text)
+    parsers: list[Callable[[Any], Any]] = [
+        _parse_integers,
+        _parse_floats,
+        as_dates,
+        *(partial(_parse_periods, form) for form in _PERIOD_PATTERNS),
+    ]
+    for parse in parsers:
+        if (times := parse(text)) is not None:
+            return times
+    first = [parse for parse in parsers if parse(text[:1]) is not None]
+    at = next(at for at in range(len(text)) if not first or first[0](text[at : at + 1]) is None)
+    raise DataError(
+        f"{describe_row(at)}, column {name}: {text[at].as_py()!r} is not a time in the format of the others; times are numbers, "
+        "dates (YYYY-MM-DD), or all of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
+    )
+
+
+def _parse_integers(text: Any) -> Any:
+    return try_cast(text, pa.int64())
+
+
+def _parse_floats(text: Any) -> Any:
+    return as_numbers(text, decimal_comma=False)
+
+
+def _parse_periods(pattern: str, text: Any) -> Any:
+    if not pc.all(pc.match_substring_regex(text, pattern)).as_py():
+        return None
+    _, order = np.unique(np.asarray(text), return_inverse=True)
+    return pa.array(order)
+
+
+def _check_no_missing(missing: Masks, role: str, describe_row: Callable[[int], str]) -> None:
+    if missing.any():
+        at = int(np.flatnonzero(missing)[0])
+        raise DataError(f"{describe_row(at)}: the {role} is missing, but every row needs one. {_ADVICE}")
+
+
 MakeFrame = Callable[[Sequence[str], Indices], Any]
 
 # Number of values that a thread encodes at a time.
@@ -89,11 +399,6 @@ class EncodedTable(Table):
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
         yield self._block if columns is None else self._block.select_columns(columns)
 
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types."""
-        names = [self.schema.names[j] for j in (range(self.schema.n_columns) if columns is None else columns)]
-        return self.frame_by_name(names, rows)
-
     def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
         """Return columns of the user's table by name, with their original types."""
         row_numbers = self.row_numbers if rows is None else self.row_numbers[rows]
@@ -106,6 +411,19 @@ class EncodedTable(Table):
     def row_numbers(self) -> Indices:
         """The position of each row in the user's table."""
         return np.arange(self.schema.n_rows) if self._rows is None else self._rows
+
+    def with_features(
+        self,
+        columns: Sequence[Column],
+        values: Mapping[int, NDArray[Any]],
+        names: Sequence[str],
+        matrix: NDArray[Any] | None = None,
+    ) -> EncodedTable:
+        """Return a table with the target, weights, groups and times of this one, and other features of the same rows."""
+        schema, block = replace(self.schema, columns=tuple(columns)), self._block
+        table = EncodedTable(schema, values, block.y, block.weight, self._rows, self._make_frame, matrix, names)
+        table.copy_roles(self)
+        return table
 
 
 def frame_columns_at(table: Any, positions: Sequence[int]) -> Any:
@@ -184,9 +502,50 @@ class OpenOptions:
         return {column: role for role, column in self.roles.items() if isinstance(column, str)}
 
 
+def _keep(values: NDArray[Any]) -> NDArray[Any]:
+    return values
+
+
 def describe_row_number(at: int) -> str:
     """Return the words of a message for the position of a row in the user's table."""
     return f"row {at}"
+
+
+@dataclass(frozen=True)
+class ColumnSource:
+    """The columns of a table as a reader returns them.
+
+    Attributes
+    ----------
+    names : sequence of str
+    load : callable
+        Returns a whole column by name. Columns are loaded one after another, so that the table may be larger than memory.
+    make_frame : callable
+        Returns columns of the user's table by their names and the positions of rows.
+    describe_row : callable
+        Turns the position of a row in the user's table into words of a message.
+    store : callable
+        Stores an encoded column and returns it, in memory or as a lazy column.
+    column_memory : int
+        The memory in bytes for loading and encoding a column. If memory is short, fewer columns are read at the same time.
+    has_names : bool
+        Whether the user named the columns. Columns without names are not inferred to be ids.
+    workers : Workers or None
+        Where the features are read and encoded, by copies of the functions.
+    """
+
+    names: Sequence[str]
+    load: Callable[[str], RawColumn]
+    make_frame: MakeFrame
+    describe_row: Callable[[int], str] = describe_row_number
+    store: Callable[[NDArray[Any]], NDArray[Any]] = _keep
+    column_memory: int = 0
+    has_names: bool = True
+    workers: Workers | None = None
+
+    def column(self, role: str | RawColumn) -> RawColumn:
+        """Return the column of a role: by its name, or as it was passed beside the table."""
+        return self.load(role) if isinstance(role, str) else role
 
 
 @dataclass(frozen=True)
@@ -202,29 +561,23 @@ class _KeptRows:
 
 @dataclass(frozen=True)
 class _FeatureEncoder:
-    """Reads, encodes and stores features; it is sent to workers.
+    """Reads, encodes and stores features of the rows with a target, None if all have one; it is sent to workers."""
 
-    The attributes are those of `build_table`, and `rows`, the rows with a target, None if all have one.
-    """
-
-    load_column: Callable[[str], RawColumn]
+    source: ColumnSource
     kinds: Mapping[str, Kind]
     rows: Indices | None
-    describe_row: Callable[[int], str]
-    store_column: StoreColumn
-    column_memory: int
-    has_names: bool
 
     def encode(self, name: str, gate: MemoryGate) -> EncodedColumn:
         """Return a feature with the stored values; without values if it is excluded."""
-        with gate.reserve(self.column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
-            raw = self.load_column(name) if self.rows is None else self.load_column(name).take(self.rows)
-            described = _KeptRows(self.rows, self.describe_row)
-            encoded = encode_column(raw, self.kinds.get(name), described, has_name=self.has_names)
+        source = self.source
+        with gate.reserve(source.column_memory, f"Reading column {name}", _WHOLE_COLUMN_ADVICE):
+            raw = source.load(name) if self.rows is None else source.load(name).take(self.rows)
+            described = _KeptRows(self.rows, source.describe_row)
+            encoded = encode_column(raw, self.kinds.get(name), described, has_name=source.has_names)
             is_used = encoded.values is not None and encoded.column.exclusion_reason is None
-            stored = replace(encoded, values=self.store_column(encoded.values) if is_used else None)  # type: ignore[arg-type]  # not None
+            stored = replace(encoded, values=source.store(encoded.values) if is_used else None)  # type: ignore[arg-type]  # not None
             del raw, encoded
-            if self.column_memory:
+            if source.column_memory:
                 # Arrow's allocator caches freed memory per thread, where numpy cannot use it.
                 pa.default_memory_pool().release_unused()
             return stored
@@ -238,72 +591,34 @@ def _encode_group(task: tuple[Shared, Sequence[str]]) -> list[EncodedColumn]:
     return [encoder.encode(name, gate) for name in task[1]]
 
 
-def build_table(
-    names: Sequence[str],
-    load_column: Callable[[str], RawColumn],
-    options: OpenOptions,
-    make_frame: MakeFrame,
-    *,
-    describe_row: Callable[[int], str] = describe_row_number,
-    store_column: StoreColumn = lambda values: values,
-    column_memory: int = 0,
-    has_names: bool = True,
-    workers: Workers | None = None,
-) -> EncodedTable:
-    """Encode a table column by column.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of the table.
-    load_column : callable
-        Returns a whole column by name. Columns are loaded one after another, so that the table may be larger than memory.
-    options : OpenOptions
-    make_frame : callable
-        Returns columns of the user's table by their names and the positions of rows.
-    describe_row : callable
-        Turns the position of a row in the user's table into words of a message.
-    store_column : callable
-        Stores an encoded column and returns it, in memory or as a lazy column.
-    column_memory : int
-        The memory in bytes for loading and encoding a column. If memory is short, fewer columns are read at the same time.
-    has_names : bool
-        Whether the user named the columns. Columns without names are not inferred to be ids.
-    workers : Workers, default=None
-        Where the features are read and encoded, by copies of the functions.
-    """
+def build_table(source: ColumnSource, options: OpenOptions) -> EncodedTable:
+    """Encode a table column by column."""
+    names = source.names
     check_names(names, options)
     if options.reader is not None:
-        schema, values = options.reader.read(names, load_column, describe_row, store_column, column_memory)
-        return EncodedTable(schema, values, None, None, None, make_frame, column_names=names)
+        schema, values = options.reader.read(source)
+        return EncodedTable(schema, values, None, None, None, source.make_frame, column_names=names)
     kinds = _kind_by_column(names, options)
-    _check_lengths(names, load_column, options)
-    with MemoryGate().reserve(column_memory, "Reading the target", _WHOLE_COLUMN_ADVICE):
-        target, rows, n_dropped = _read_target(load_column, options, kinds, describe_row)
+    _check_lengths(source, options)
+    with MemoryGate().reserve(source.column_memory, "Reading the target", _WHOLE_COLUMN_ADVICE):
+        target, rows, n_dropped = _read_target(source, options, kinds)
 
-    describe_kept_row = _KeptRows(rows, describe_row)
-    weight, weight_kind = _read_weight(load_column, options, rows, describe_kept_row)
-    with MemoryGate().reserve(column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
+    describe_kept_row = _KeptRows(rows, source.describe_row)
+    weight, weight_kind = _read_weight(source, options, rows, describe_kept_row)
+    with MemoryGate().reserve(source.column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
         groups, group_names, time = (
-            (None, (), None)
-            if options.is_head
-            else _read_groups_and_times(load_column, options, rows, describe_kept_row)
+            (None, (), None) if options.is_head else _read_groups_and_times(source, options, rows, describe_kept_row)
         )
     pa.default_memory_pool().release_unused()
     features = [name for name in names if name not in options.role_by_column]
     if not features:
         raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    encoder = _FeatureEncoder(load_column, kinds, rows, describe_row, store_column, column_memory, has_names)
-    n = (
-        len(rows)
-        if rows is not None
-        else len(target.values)
-        if target and target.values is not None
-        else len(load_column(features[0]))
-    )
+    encoder = _FeatureEncoder(replace(source, workers=None), kinds, rows)
+    known = rows if rows is not None else target.values if target else None
+    n = len(source.load(features[0]) if known is None else known)
     if not options.is_batch:
         check_enough_rows(n)
-    columns, values, warnings = _encode_all(features, encoder, n, target, workers)
+    columns, values, warnings = _encode_all(features, encoder, n, target, source.workers)
     if not options.is_head:
         warn_user(warnings)
     schema = Schema(
@@ -321,11 +636,11 @@ def build_table(
     weight_notes = (options.weights is None and schema.large_weight_notes) or schema.weight_notes
     schema = replace(schema, notes=(*_target_notes(target, kinds), *weight_notes, *_constant_column_notes(columns)))
     table = EncodedTable(
-        schema, values, target.values if target else None, weight, rows, make_frame, column_names=names
+        schema, values, target.values if target else None, weight, rows, source.make_frame, column_names=names
     )
     table.class_labels = target.labels if target else None
     table.groups, table.group_names, table.time = groups, group_names, time
-    table.workers = workers
+    table.workers = source.workers
     return table
 
 
@@ -335,13 +650,13 @@ def is_every_row(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
 
 
 def _read_groups_and_times(
-    load_column: Callable[[str], RawColumn],
+    source: ColumnSource,
     options: OpenOptions,
     rows: Indices | None,
     describe_row: Callable[[int], str],
 ) -> tuple[Codes | None, tuple[str, ...], Times | None]:
     def read(role: str | RawColumn) -> RawColumn:
-        raw = load_column(role) if isinstance(role, str) else role
+        raw = source.column(role)
         return raw if rows is None else raw.take(rows)
 
     codes, names = (None, ()) if options.groups is None else group_codes(read(options.groups), describe_row)
@@ -380,7 +695,7 @@ def _encode_features(
         yield from parallel.map_groups(lambda name: encoder.encode(name, gate), features, _TASK_VALUES // n_rows)
         return
     if encoder.rows is not None:
-        encoder = replace(encoder, rows=encoder.store_column(encoder.rows))
+        encoder = replace(encoder, rows=encoder.source.store(encoder.rows))
     size = max(1, min(_WORKER_TASK_VALUES // n_rows, -(-len(features) // workers.n_workers)))
     with workers.share(encoder) as shared:
         tasks = ((shared, features[start:stop]) for start, stop in parallel.block_ranges(len(features), size))
@@ -403,10 +718,10 @@ def check_names(names: Sequence[str], options: OpenOptions) -> None:
             raise DataError(f"Column {name!r} cannot be both the {role} and the {options.role_by_column[name]}.")
 
 
-def _check_lengths(names: Sequence[str], load_column: Callable[[str], RawColumn], options: OpenOptions) -> None:
+def _check_lengths(source: ColumnSource, options: OpenOptions) -> None:
     """Raise a DataError if a target or another role passed beside the table has another length than the table."""
     lengths = {role: len(column) for role, column in options.roles.items() if isinstance(column, RawColumn)}
-    n_rows = len(load_column(names[0])) if lengths and names else 0
+    n_rows = len(source.load(source.names[0])) if lengths and source.names else 0
     for role, length in lengths.items():
         if length != n_rows:
             raise DataError(
@@ -433,10 +748,7 @@ def _kind_by_column(names: Sequence[str], options: OpenOptions) -> dict[str, Kin
 
 
 def _read_target(
-    load_column: Callable[[str], RawColumn],
-    options: OpenOptions,
-    kinds: Mapping[str, Kind],
-    describe_row: Callable[[int], str],
+    source: ColumnSource, options: OpenOptions, kinds: Mapping[str, Kind]
 ) -> tuple[EncodedColumn | None, Indices | None, int]:
     """Return the target of the rows in which it is present, the positions of these rows, and the number of the other rows.
 
@@ -444,8 +756,8 @@ def _read_target(
     """
     if options.target is None:
         return None, None, 0
-    raw = load_column(options.target) if isinstance(options.target, str) else options.target
-    encoded = encode_target(raw, kinds.get(raw.name), describe_row)
+    raw = source.column(options.target)
+    encoded = encode_target(raw, kinds.get(raw.name), source.describe_row)
     if options.is_head:
         return EncodedColumn(replace(encoded.column, n_missing=0, constant=False, exclusion_reason=None), None), None, 0
     return present_target(raw, encoded)
@@ -487,7 +799,7 @@ def present_target(raw: RawColumn, encoded: EncodedColumn) -> tuple[EncodedColum
 
 
 def _read_weight(
-    load_column: Callable[[str], RawColumn],
+    source: ColumnSource,
     options: OpenOptions,
     rows: Indices | None,
     describe_row: Callable[[int], str],
@@ -498,7 +810,7 @@ def _read_weight(
         )
     if options.weight is None or options.is_head:
         return None, None
-    raw = load_column(options.weight) if isinstance(options.weight, str) else options.weight
+    raw = source.column(options.weight)
     values = to_numbers(raw if rows is None else raw.take(rows), describe_row)
     weight, kind = to_row_numbers(values, options.weights, describe_row)
     if np.count_nonzero(weight) < _MIN_ROWS and weight.sum() < _MIN_ROWS:

@@ -29,10 +29,9 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.table import registry
 from tamiz.table.base import Table
 from tamiz.table.date_parts import merge_date_parts, split_dates_like
-from tamiz.table.encoded_table import EncodedTable, OpenOptions
+from tamiz.table.encoded_table import EncodedTable, OpenOptions, SchemaReader, encode_known_column
 from tamiz.table.in_memory import column_loader, eager_frame, is_frame, open_array, open_frame, to_raw_column
 from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind
-from tamiz.table.schema_reader import SchemaReader, encode_known_column
 from tamiz.table.sparse import SparseTable, open_sparse
 
 # The workers of a command, which is the caller of a study too.

@@ -20,6 +20,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
 from tamiz.table.encoded_table import (
+    ColumnSource,
     EncodedTable,
     OpenOptions,
     build_table,
@@ -28,17 +29,20 @@ from tamiz.table.encoded_table import (
     to_row_numbers,
 )
 from tamiz.table.kinds import (
+    LARGEST_EXACT_INTEGER,
     LARGEST_NUMBER,
+    SMALLEST_SPREAD,
     Numbers,
+    RawColumn,
     check_finite,
     encode_target,
     level_text,
     numeric_column,
+    small_spread,
+    small_spread_warnings,
     to_numbers,
 )
-from tamiz.table.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.table.schema import Column
-from tamiz.table.small_spreads import SMALLEST_SPREAD, small_spread, small_spread_warnings
 from tamiz.table.text_values import as_exact_integers
 
 # Rows from which is inferred whether a column of Python objects has repeated words.
@@ -214,7 +218,7 @@ def open_frame(data: Any, options: OpenOptions) -> EncodedTable:
         part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
-    return build_table(names, load, options, make_frame)
+    return build_table(ColumnSource(names, load, make_frame), options)
 
 
 def open_array(data: Any, options: OpenOptions) -> EncodedTable:
@@ -236,14 +240,14 @@ def open_array(data: Any, options: OpenOptions) -> EncodedTable:
         and options.reader is None
     ):
         return _open_numbers(array, names, options, make_frame)
-    return build_table(names, load, options, make_frame, has_names=False)
+    return build_table(ColumnSource(names, load, make_frame, has_names=False), options)
 
 
 def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> EncodedTable:
     """Open a matrix of numbers without a copy, unless its type must change or rows are left out."""
     # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
     placeholder = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
-    frame = build_table(["x0"], lambda _: placeholder, options, make_frame)
+    frame = build_table(ColumnSource(["x0"], lambda _: placeholder, make_frame), options)
     numbers = np.asarray(array, dtype=to_float_type(array.dtype))
     if frame.schema.n_dropped:
         numbers = numbers[frame.row_numbers]
@@ -259,14 +263,8 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
     # Where no value is missing, the sum of the deviations bounds the spread.
     suspects = np.flatnonzero((deviations != 0) & ~(deviations >= len(numbers) * SMALLEST_SPREAD)).tolist()
     warn_user(small_spread_warnings({names[j]: small_spread(numbers[:, j]) for j in suspects}))
-    schema = replace(frame.schema, columns=tuple(columns))
-    values = {j: numbers[:, j] for j in schema.numeric}
-    (block,) = frame.blocks()
-    whole = numbers if len(values) == len(columns) else None
-    table = EncodedTable(schema, values, block.y, block.weight, frame.row_numbers, make_frame, whole, names)
-    table.class_labels = frame.class_labels
-    table.groups, table.group_names, table.time = frame.groups, frame.group_names, frame.time
-    return table
+    values = {j: numbers[:, j] for j, column in enumerate(columns) if column.exclusion_reason is None}
+    return frame.with_features(columns, values, names, numbers if len(values) == len(columns) else None)
 
 
 def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:

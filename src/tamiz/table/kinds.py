@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -14,14 +15,158 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.raw_column import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.table.schema import Column, Kind, sort_levels
-from tamiz.table.small_spreads import small_spread
-from tamiz.table.temporal_values import is_date, n_distinct_times, to_seconds
 from tamiz.table.text_values import as_dates, recognize_format
+
+# Larger integers are not represented exactly by float64.
+LARGEST_EXACT_INTEGER = 2**53
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """The values of a column and what its table declares about them.
+
+    Attributes
+    ----------
+    name : str
+    values : ndarray or pyarrow.Array
+        float64 or float32 with NaN for missing; or an Arrow array, with null for missing, of strings, a dictionary of strings,
+        booleans, dates, timestamps, integers, decimals or floats. Integers beyond 2**53 are never floats, because all digits matter
+        for labels, groups and columns that are copied to the output.
+    categories : tuple of str or None
+        The words of the codes if `values` are codes (integers, -1 for missing); None if they are numbers.
+    kind : Kind or None
+        The kind that the table declares (category of a data frame, nominal of ARFF); None to infer it.
+    ordered : bool
+        Whether `categories` or the dictionary have an order that the table declares.
+    original : ndarray or series, or None
+        The values in their original type, for the labels of classes; None if `values` have it, or if the table has no types.
+    """
+
+    name: str
+    values: NDArray[Any] | pa.Array
+    kind: Kind | None = None
+    categories: tuple[str | None, ...] | None = None
+    ordered: bool = False
+    original: Any = None
+
+    def take(self, rows: NDArray[Any]) -> RawColumn:
+        """Return some rows of the column; `rows` are row numbers or a boolean mask."""
+        if isinstance(self.values, np.ndarray):
+            return replace(self, values=self.values[rows], original=None)
+        index = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return replace(self, values=self.values.take(pa.array(index)), original=None)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+# Squares of smaller differences lose digits, and below 1e-162 they are 0.
+SMALLEST_SPREAD = np.float64(1e-150)
+
+# A column is compared in pieces of this size, so that most columns are read in part.
+_SPREAD_PIECE_VALUES = 2**12
+# Larger powers of ten would make the largest number of such a column infinite.
+_MAX_EXPONENT = 300
+
+
+def small_spread(numbers: NDArray[np.floating[Any]]) -> float | None:
+    """Return the difference of the largest and the smallest number if it is above 0 and below `SMALLEST_SPREAD`, otherwise None.
+
+    Missing values are ignored. Most columns differ by more between the first and the last row, and are not read.
+    """
+    if not len(numbers) or abs(numbers[-1] - numbers[0]) >= SMALLEST_SPREAD:
+        return None
+    low, high = math.inf, -math.inf
+    for start, stop in parallel.block_ranges(len(numbers), _SPREAD_PIECE_VALUES):
+        piece = numbers[start:stop]
+        # Python's min and max keep the number where a piece has only missing values.
+        low, high = min(low, float(np.fmin.reduce(piece))), max(high, float(np.fmax.reduce(piece)))
+        if high - low >= SMALLEST_SPREAD:
+            return None
+    return high - low if high > low else None
+
+
+def small_spread_warnings(spreads: Mapping[str, float | None]) -> list[Verdict]:
+    """Return a warning that names the columns with a small spread; an empty list if there are none."""
+    found = {name: spread for name, spread in spreads.items() if spread is not None}
+    if not found:
+        return []
+    names = list(found)
+    listed = list_names(names, as_text=repr)
+    exponent = min(-math.floor(math.log10(found[names[0]])), _MAX_EXPONENT)
+    subject, way_out = (
+        (f"Column {listed}", f"Multiply the column by a power of ten, such as 1e{exponent}.")
+        if len(names) == 1
+        else (f"Columns {listed}", f"Multiply them by a power of ten, such as 1e{exponent} for {names[0]!r}.")
+    )
+    sentence = (
+        f"{subject}: the values differ by less than {SMALLEST_SPREAD:g}, and float64 does not represent the squares of such "
+        f"differences, so that variances, correlations and distances may be wrong or 0. {way_out}"
+    )
+    return [Verdict("TZ211", sentence, names)]
+
+
+Seconds = Floats
+
+_TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_SECONDS_PER_DAY = 86_400
+# A whole number of microseconds, so that the order of times is kept where the unit changes.
+_MAX_NANOSECONDS = LARGEST_EXACT_INTEGER // 1000 * 1000
+
+
+def is_date(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are points in time, not times of day or durations."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def to_seconds(values: pa.Array) -> Seconds:
+    """Return dates as seconds since 1970, times of day as seconds since midnight and durations as seconds; NaN for missing.
+
+    Equal times have the same number, whatever their unit: the quotient is rounded once. Nanoseconds beyond 2**53, 104 days, are
+    read as whole microseconds, which float64 represents for another 285 years.
+    """
+    kind = values.type
+    if pa.types.is_date32(kind):
+        return _cast_to_floats(values.cast(pa.int32())) * _SECONDS_PER_DAY
+    ticks, unit = _ticks(values)
+    numbers = _cast_to_floats(ticks)
+    seconds: Seconds = numbers / _TICKS_PER_SECOND[unit]
+    if unit == "ns" and (large := np.abs(numbers) >= _MAX_NANOSECONDS).any():
+        micros = np.asarray(ticks.fill_null(0))[large] // 1000
+        seconds[large] = micros / _TICKS_PER_SECOND["us"]
+    return seconds
+
+
+def n_distinct_times(values: pa.Array, seconds: NDArray[np.floating[Any]]) -> int | None:
+    """Return the number of distinct present values; None if `seconds` has as many, because float64 has digits for the unit."""
+    if pa.types.is_date32(values.type):
+        return None
+    ticks, unit = _ticks(values)
+    step = 1 / _TICKS_PER_SECOND[unit]
+    spacing = np.spacing(np.fmax.reduce(np.abs(seconds), initial=0))
+    if unit == "ns" and spacing > step and not (np.asarray(ticks.fill_null(0)) % 1000).any():
+        # Most dates in nanoseconds are whole microseconds.
+        step *= 1000
+    return int(pc.count_distinct(ticks, mode="only_valid").as_py()) if spacing > step else None
+
+
+def _ticks(values: pa.Array) -> tuple[pa.Array, str]:
+    """Return the values as integers, and their unit."""
+    kind = values.type
+    if pa.types.is_date64(kind):
+        return values.cast(pa.int64()), "ms"
+    return values.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64()), kind.unit
+
+
+def _cast_to_floats(values: pa.Array) -> Seconds:
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
 
 # float64, or float32 if the input is float32.
 Numbers = NDArray[np.floating[Any]]
@@ -55,9 +200,8 @@ _MAX_SAMPLED_LEVELS = 500
 # Numbers are checked in pieces of this size, so that temporary arrays stay in cache.
 _PIECE_VALUES = 2**16
 
-# Most words occur in these first rows. Searching for each of up to this many other words is faster than counting all codes.
+# Rows in which most columns have a fraction or a repeated value.
 _HEAD_ROWS = 2**10
-_MAX_LINEAR_WORDS = 32
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 
@@ -433,7 +577,7 @@ def observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
 
 def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
     """Remove the words that no code refers to, and merge equal words."""
-    used = _used_codes(codes, len(words))
+    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
     occurring = words if len(used) == len(words) else [words[code] for code in used]
     present = [word for word in dict.fromkeys(occurring) if word is not None]
     if present == words:
@@ -441,19 +585,6 @@ def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[ND
     order = {word: code for code, word in enumerate(present)}
     table = np.array([-1 if word is None else order.get(word, -1) for word in words] + [-1], dtype=np.int32)
     return table.take(codes, mode="wrap") if codes.dtype.kind == "i" else table[codes], present
-
-
-def _used_codes(codes: NDArray[Any], n_words: int) -> list[int]:
-    """Return the codes that occur, ascending."""
-    head = codes[:_HEAD_ROWS]
-    is_used = np.bincount(head[head >= 0], minlength=n_words) > 0
-    others = np.flatnonzero(~is_used)
-    if len(others) <= _MAX_LINEAR_WORDS:
-        is_used[others] = [(codes == code).any() for code in others.tolist()]
-    else:
-        is_used = np.bincount(codes[codes >= 0], minlength=n_words) > 0
-    found: list[int] = np.flatnonzero(is_used).tolist()
-    return found
 
 
 def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:

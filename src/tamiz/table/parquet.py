@@ -22,9 +22,9 @@ from tamiz.runtime.memory import stated_limit
 from tamiz.runtime.user_warnings import list_names
 from tamiz.table.base import Table
 from tamiz.table.column_storage import temporary_store
-from tamiz.table.encoded_table import OpenOptions, build_table, is_every_row
+from tamiz.table.encoded_table import ColumnSource, OpenOptions, build_table, is_every_row
 from tamiz.table.in_memory import raw_from_arrow
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import RawColumn
 from tamiz.table.text_values import encode_dictionary
 
 # Memory per row for reading and encoding a column.
@@ -177,15 +177,15 @@ def _open_columnar(path: Path, options: OpenOptions, file_format: str) -> Table:
     ) as store:
         if executor is None:
             store.choose_location(8 * columns.n_rows * len(columns.names))
-        table = build_table(
+        source = ColumnSource(
             columns.names,
             columns,
-            options,
             columns.frame,
-            store_column=store.store,
+            store=store.store,
             column_memory=_BYTES_PER_ROW * columns.n_rows,
             workers=None if executor is None else Workers(executor, store.folder, stated_limit()),
         )
+        table = build_table(source, options)
         columns.check_unchanged()
         store.delete_with(table)
     return table

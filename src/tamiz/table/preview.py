@@ -16,9 +16,8 @@ from tamiz.table.csv_layout import find_layout
 from tamiz.table.csv_reader import open_csv
 from tamiz.table.encoded_table import OpenOptions
 from tamiz.table.in_memory import open_frame
-from tamiz.table.kinds import level_codes
+from tamiz.table.kinds import RawColumn, level_codes
 from tamiz.table.parquet import FORMAT_BY_SUFFIX, open_dataset, read_head
-from tamiz.table.raw_column import RawColumn
 from tamiz.table.schema import Schema
 
 # The codes of this column have the type of those of any column with the same levels.

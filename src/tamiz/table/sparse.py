@@ -16,12 +16,10 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
 from tamiz.table.column_storage import LazyColumn
-from tamiz.table.encoded_table import EncodedTable, OpenOptions, build_table, check_names, is_every_row
+from tamiz.table.encoded_table import ColumnSource, EncodedTable, OpenOptions, build_table, check_names, is_every_row
 from tamiz.table.in_memory import check_shape, raw_from_array, to_float_type
-from tamiz.table.kinds import LARGEST_NUMBER, check_finite
-from tamiz.table.raw_column import RawColumn
+from tamiz.table.kinds import LARGEST_NUMBER, SMALLEST_SPREAD, RawColumn, check_finite, small_spread_warnings
 from tamiz.table.schema import Column, Kind
-from tamiz.table.small_spreads import SMALLEST_SPREAD, small_spread_warnings
 
 
 class SparseColumn(LazyColumn):
@@ -142,7 +140,7 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
         return part if list(wanted) == table.names else part[:, [int(name[1:]) for name in wanted]]
 
     if data.dtype.kind == "b" or options.reader is not None or not _all_numeric(table.names, options.kinds):
-        return build_table(table.names, table.raw_column, options, make_frame, has_names=False)
+        return build_table(ColumnSource(table.names, table.raw_column, make_frame, has_names=False), options)
     check_names(table.names, options)
     features = [j for j, name in enumerate(table.names) if name not in options.role_by_column]
     if not features:
@@ -150,20 +148,13 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
     # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
     placeholder = RawColumn("", np.arange(table.n_rows, dtype=np.float64)[::-1])
     loaded = {"": placeholder, **{name: table.raw_column(name) for name in options.role_by_column}}
-    frame = build_table(list(loaded), loaded.__getitem__, replace(options, kinds=None), make_frame)
+    frame = build_table(ColumnSource(list(loaded), loaded.__getitem__, make_frame), replace(options, kinds=None))
     numbers = (table.take_rows(frame.row_numbers) if frame.schema.n_dropped else table).as_floats()
     described = numbers.describe_columns(lambda at: f"row {int(frame.row_numbers[at])}")
     warn_user(small_spread_warnings(numbers.small_spreads(features)))
-    schema = replace(frame.schema, columns=tuple(described[j] for j in features))
-    (block,) = frame.blocks()
-    lazy_columns = numbers.lazy_columns(features)
-    values = {k: lazy_columns[features[k]] for k in schema.used.tolist()}
-    opened = EncodedTable(
-        schema, values, block.y, block.weight, frame.row_numbers, make_frame, column_names=table.names
-    )
-    opened.class_labels = frame.class_labels
-    opened.groups, opened.group_names, opened.time = frame.groups, frame.group_names, frame.time
-    return opened
+    columns, lazy_columns = [described[j] for j in features], numbers.lazy_columns(features)
+    used = [k for k, column in enumerate(columns) if column.exclusion_reason is None]
+    return frame.with_features(columns, {k: lazy_columns[features[k]] for k in used}, table.names)
 
 
 def find_sparse_matrix(X: Any) -> Any:

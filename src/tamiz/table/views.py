@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,60 @@ from tamiz.table.column_storage import RowSubsetColumn
 from tamiz.table.encoded_table import EncodedTable, check_enough_rows, scale_to_effective_size
 from tamiz.table.schema import Column, Schema, WeightKind
 from tamiz.table.worker_tasks import find_worker_block, map_columns_on_workers, map_rows_on_workers
+
+
+class AppendedColumns:
+    """The used columns of a table, read once, and tables of them with other columns appended.
+
+    Parameters
+    ----------
+    table : Table
+    advice : str
+        What to do where a model asks for the user's table, which has no appended columns; the end of an error message.
+
+    Attributes
+    ----------
+    values : mapping of int to ndarray of shape (n_rows,)
+        The used columns: numbers, or codes of levels.
+    """
+
+    def __init__(self, table: Table, advice: str) -> None:
+        self._table, self._advice = table, advice
+        self._y = None if table.schema.target is None else target_array(table)
+        self._weight = weight_array(table)
+        self.values: Mapping[int, NDArray[Any]] = {j: table.column(j) for j in table.schema.used.tolist()}
+
+    def table(
+        self, appended: Sequence[tuple[Column, NDArray[Any]]], *, excluded: Collection[int] = (), reason: str = ""
+    ) -> EncodedTable:
+        """Return the table's columns with others after them.
+
+        Parameters
+        ----------
+        appended : list of (Column, ndarray of shape (n_rows,))
+            The descriptions and the values of the appended columns.
+        excluded : collection of int, default=()
+            Columns of the table that the table does not use.
+        reason : str, default=""
+            Why they are excluded.
+        """
+        opened, left_out = self._table, set(excluded)
+        own = [
+            replace(column, exclusion_reason=reason) if j in left_out and column.exclusion_reason is None else column
+            for j, column in enumerate(opened.schema.columns)
+        ]
+        values = {j: column for j, column in self.values.items() if j not in left_out}
+        values.update(enumerate((column for _, column in appended), start=len(own)))
+        columns = (*own, *(column for column, _ in appended))
+        schema = replace(opened.schema, columns=columns, n_dropped=0, notes=())
+        table = EncodedTable(schema, values, self._y, self._weight, None, self._refuse_frame)
+        table.copy_roles(opened)
+        table.metadata = opened.metadata
+        return table
+
+    def _refuse_frame(self, names: Sequence[str], rows: Indices) -> NoReturn:  # noqa: ARG002 - the signature of a frame function
+        raise DataError(f"Added columns are not in the user's table: {self._advice}.")
+
 
 Output = TypeVar("Output")
 
@@ -95,7 +150,21 @@ def _refuse_frame(names: Sequence[str], rows: Indices) -> Any:  # noqa: ARG001 -
 def select_columns(
     table: Table, columns: Collection[int], reason: str | Mapping[int, str] = "it is not selected"
 ) -> Table:
-    return _ColumnSubset(table, columns, reason)
+    selected = {int(j) for j in columns}
+    reasons = {
+        j: reason if isinstance(reason, str) else reason[j]
+        for j, column in enumerate(table.schema.columns)
+        if j not in selected and column.exclusion_reason is None
+    }
+    return _exclude_columns(table, reasons)
+
+
+def _exclude_columns(table: Table, reasons: Mapping[int, str]) -> Table:
+    columns = [
+        replace(column, exclusion_reason=reasons[j]) if j in reasons else column
+        for j, column in enumerate(table.schema.columns)
+    ]
+    return View(table, schema=replace(table.schema, columns=tuple(columns)))
 
 
 def merge_rare_levels(table: Table, max_levels: int) -> Table:
@@ -120,7 +189,7 @@ def merge_rare_levels(table: Table, max_levels: int) -> Table:
         levels = [described[j].levels[k] for k in kept.tolist()]
         levels.append(_unused_name("other levels", levels))
         recoded[j] = replace(described[j], levels=tuple(levels)), new_codes
-    return _RecodedLevels(table, recoded) if recoded else table
+    return _recode_levels(table, recoded)
 
 
 def add_missing_level(table: Table) -> Table:
@@ -153,7 +222,7 @@ def add_missing_level(table: Table) -> Table:
         levels = (*described[j].levels, _unused_name("missing", described[j].levels))
         column = replace(described[j], kind="categorical", levels=levels, n_missing=0)
         recoded[j] = column, np.arange(2, dtype=np.int32)
-    return _RecodedLevels(table, recoded) if recoded else table
+    return _recode_levels(table, recoded)
 
 
 def one_level_columns(schema: Schema) -> list[int]:
@@ -161,41 +230,53 @@ def one_level_columns(schema: Schema) -> list[int]:
     return [j for j in schema.categorical if len(schema.columns[j].levels) == 1 and schema.columns[j].n_missing]
 
 
+def _recode_levels(table: Table, recoded: Mapping[int, tuple[Column, NDArray[np.int32]]]) -> Table:
+    """Return a view with other levels of some columns: the new code of every level, and of missing values last, code -1."""
+    if not recoded:
+        return table
+    columns = [recoded[j][0] if j in recoded else column for j, column in enumerate(table.schema.columns)]
+    new_codes = {j: codes for j, (_, codes) in recoded.items()}
+    return View(table, new_codes=new_codes, schema=replace(table.schema, columns=tuple(columns)))
+
+
+def _unused_name(name: str, used: Collection[str]) -> str:
+    """Return a name that is not used, with as many apostrophes as that needs."""
+    while name in used:
+        name += "'"
+    return name
+
+
 def without_target(table: Table) -> Table:
-    return table if table.schema.target is None else _WithoutTarget(table)
+    schema = table.schema
+    return table if schema.target is None else View(table, {"y": None}, schema=replace(schema, target=None))
 
 
 def with_target(table: Table, y: NDArray[Any], target: Column | None = None) -> Table:
     """Return a view with other values of the target, and with another description of it if `target` is given."""
-    return _WithTarget(table, y, target or table.schema.target)
+    return View(table, {"y": y}, schema=replace(table.schema, target=target or table.schema.target))
 
 
 def with_weight(table: Table, weight: Floats, name: str, kind: WeightKind = "frequency") -> Table:
     """Return a view with other weights, as numbers of rows; `name` is their name in the schema and in messages."""
-    return _WithWeight(table, weight, name, kind)
+    schema = replace(table.schema, weight=name, weight_kind=kind, total_weight=float(weight.sum()))
+    return View(table, {"weight": weight}, schema=schema)
 
 
 def with_groups(table: Table, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> Table:
     """Return a view with other groups of the rows, or without groups; `name` is their name in the schema and in messages."""
-    return _WithGroups(table, groups, group_names, name)
+    return View(table, groups=groups, group_names=group_names, schema=replace(table.schema, groups=name))
 
 
 def with_time(table: Table, time: NDArray[Any] | None, name: str | None) -> Table:
     """Return a view with other times of the rows, or without times; `name` is their name in the schema and in messages."""
-    return _WithTime(table, time, name)
+    return View(table, time=time, schema=replace(table.schema, time=name))
 
 
 def exclude_column(table: Table, name: str, reason: str) -> Table:
     """Return a view in which a column, and the parts of a date, are excluded for the given reason."""
-    view = _View(table)
-    view.schema = replace(
-        table.schema,
-        columns=tuple(
-            replace(column, exclusion_reason=reason) if name in (column.name, *(column.date_part or ())[:1]) else column
-            for column in table.schema.columns
-        ),
-    )
-    return view
+    columns = enumerate(table.schema.columns)
+    own = [j for j, column in columns if name in (column.name, *(column.date_part or ())[:1])]
+    return _exclude_columns(table, dict.fromkeys(own, reason))
 
 
 def unweighted_sample(table: Table) -> Table:
@@ -211,9 +292,8 @@ def with_metadata(table: Table, metadata: Mapping[str, Any]) -> Table:
     """Return a view with further metadata of the rows of the user's table, for estimators and scorers that request them."""
     if not metadata:
         return table
-    view = _View(table)
-    view.metadata = {**table.metadata, **metadata_at(metadata, table.row_numbers, n_original_rows(table))}
-    return view
+    own = metadata_at(metadata, table.row_numbers, n_original_rows(table))
+    return View(table, metadata={**table.metadata, **own})
 
 
 def metadata_at(metadata: Mapping[str, Any], rows: Indices | slice, n_rows: int) -> dict[str, Any]:
@@ -269,7 +349,7 @@ def positive_weight_rows(table: Table) -> Table:
 
 def n_original_rows(table: Table) -> int:
     """Return the number of rows of the user's table, including rows without a target."""
-    while isinstance(table, _View):
+    while isinstance(table, View):
         table = table.table
     return table.schema.n_rows + table.schema.n_dropped
 
@@ -296,39 +376,57 @@ def as_training_table(table: Table) -> Table:
     return table
 
 
-class _View(Table):
-    """Base class of views; it shows a table unchanged.
+class View(Table):
+    """A table shown with some changes.
 
     Parameters
     ----------
     table : Table
         The table that the view is of.
+    rows : mapping of "y" or "weight" to ndarray of shape (n_rows,) or None
+        Other targets and weights.
+    new_codes : mapping of int to ndarray
+        For some columns, the new code of every level, and of missing values last, where code -1 finds it.
+    **attributes
+        Attributes of the view that differ from those of the table.
     """
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self.schema, self.column_names, self.class_labels = table.schema, table.column_names, table.class_labels
-        self.groups, self.group_names, self.time = table.groups, table.group_names, table.time
+    def __init__(
+        self,
+        table: Table,
+        rows: Mapping[str, NDArray[Any] | None] = MappingProxyType({}),
+        new_codes: Mapping[int, NDArray[np.int32]] = MappingProxyType({}),
+        **attributes: Any,
+    ) -> None:
+        self.table, self._row_values, self._new_codes = table, dict(rows), dict(new_codes)
+        self.schema, self.column_names = table.schema, table.column_names
+        self.copy_roles(table)
         self.infinite_digest, self.metadata, self.workers = table.infinite_digest, table.metadata, table.workers
+        vars(self).update(attributes)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        return self.table.blocks(self.schema.used.tolist() if columns is None else columns)
-
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types."""
-        return self.table.frame(columns, rows)
+        for block in self.table.blocks(self.schema.used.tolist() if columns is None else columns):
+            here = slice(block.rows.start, block.rows.stop)
+            changes: dict[str, Any] = {
+                name: None if values is None else values[here] for name, values in self._row_values.items()
+            }
+            if recoded := self._new_codes.keys() & block.values.keys():
+                values = {j: self._new_codes[j][np.asarray(block.values[j])] for j in recoded}
+                changes["values"] = {**block.values, **values}
+            yield replace(block, **changes) if changes else block
 
     def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
-        """Return columns of the user's table by name, with their original types."""
-        return self.table.frame_by_name(names, rows)
+        return self.table.frame_by_name(names, self._rows_of_table(rows))
+
+    def _rows_of_table(self, rows: Indices | None) -> Indices | None:
+        return rows
 
     @property
     def row_numbers(self) -> Indices:
-        """The position of each row in the user's table."""
         return self.table.row_numbers
 
 
-class _RowSlice(_View):
+class _RowSlice(View):
     def __init__(self, table: Table, start: int, stop: int) -> None:
         super().__init__(table)
         self._start, self._stop = start, stop
@@ -347,112 +445,15 @@ class _RowSlice(_View):
             if first < end:
                 yield replace(block.slice_rows(first, end), rows=range(first - self._start, end - self._start))
 
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types."""
-        return self.table.frame(columns, self._original_rows(rows))
-
-    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
-        """Return columns of the user's table by name, with their original types."""
-        return self.table.frame_by_name(names, self._original_rows(rows))
-
-    def _original_rows(self, rows: Indices | None) -> Indices:
+    def _rows_of_table(self, rows: Indices | None) -> Indices:
         return np.arange(self._start, self._stop) if rows is None else self._start + rows
 
     @property
     def row_numbers(self) -> Indices:
-        """The position of each row in the user's table."""
         return self.table.row_numbers[self._start : self._stop]
 
 
-class _ColumnSubset(_View):
-    def __init__(self, table: Table, columns: Collection[int], reason: str | Mapping[int, str]) -> None:
-        super().__init__(table)
-        selected = {int(j) for j in columns}
-        self.schema = replace(
-            table.schema,
-            columns=tuple(
-                column
-                if j in selected or column.exclusion_reason is not None
-                else replace(column, exclusion_reason=reason if isinstance(reason, str) else reason[j])
-                for j, column in enumerate(table.schema.columns)
-            ),
-        )
-
-
-class _RecodedLevels(_View):
-    """New levels of some columns: the new code of every level, and of missing values last, where code -1 finds it."""
-
-    def __init__(self, table: Table, recoded: Mapping[int, tuple[Column, NDArray[np.int32]]]) -> None:
-        super().__init__(table)
-        described = list(table.schema.columns)
-        for j, (column, _) in recoded.items():
-            described[j] = column
-        self._new_codes = {j: new_codes for j, (_, new_codes) in recoded.items()}
-        self.schema = replace(table.schema, columns=tuple(described))
-
-    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        """Yield the rows with the codes of the new levels."""
-        for block in super().blocks(columns):
-            values = dict(block.values)
-            for j in self._new_codes.keys() & values.keys():
-                values[j] = self._new_codes[j][np.asarray(values[j])]
-            yield replace(block, values=values)
-
-
-def _unused_name(name: str, used: Collection[str]) -> str:
-    """Return a name that is not used, with as many apostrophes as that needs."""
-    while name in used:
-        name += "'"
-    return name
-
-
-class _WithoutTarget(_View):
-    def __init__(self, table: Table) -> None:
-        super().__init__(table)
-        self.schema = replace(table.schema, target=None)
-
-    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        for block in super().blocks(columns):
-            yield replace(block, y=None)
-
-
-class _WithGroups(_View):
-    def __init__(self, table: Table, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> None:
-        super().__init__(table)
-        self.groups, self.group_names = groups, group_names
-        self.schema = replace(table.schema, groups=name)
-
-
-class _WithTime(_View):
-    def __init__(self, table: Table, time: NDArray[Any] | None, name: str | None) -> None:
-        super().__init__(table)
-        self.time = time
-        self.schema = replace(table.schema, time=name)
-
-
-class _WithTarget(_View):
-    def __init__(self, table: Table, y: NDArray[Any], target: Column | None) -> None:
-        super().__init__(table)
-        self._y = y
-        self.schema = replace(table.schema, target=target)
-
-    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        for block in super().blocks(columns):
-            yield replace(block, y=self._y[block.rows.start : block.rows.stop])
-
-
-class _WithWeight(_View):
-    def __init__(self, table: Table, weight: Floats, name: str, kind: WeightKind) -> None:
-        super().__init__(table)
-        self._weight = weight
-        self.schema = replace(table.schema, weight=name, weight_kind=kind, total_weight=float(weight.sum()))
-
-    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
-        for block in super().blocks(columns):
-            yield replace(block, weight=self._weight[block.rows.start : block.rows.stop])
-
-
-class _RowSubset(_View):
+class _RowSubset(View):
     def __init__(self, table: Table, rows: Indices) -> None:
         super().__init__(table)
         self._rows = rows
@@ -495,17 +496,11 @@ class _RowSubset(_View):
             yield Block(here, values, y, weight, matrix)
             done += len(at)
 
-    def frame(self, columns: Sequence[int] | None = None, rows: Indices | None = None) -> Any:
-        """Return columns of the user's table with their original types."""
-        return self.table.frame(columns, self._rows if rows is None else self._rows[rows])
-
-    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
-        """Return columns of the user's table by name, with their original types."""
-        return self.table.frame_by_name(names, self._rows if rows is None else self._rows[rows])
+    def _rows_of_table(self, rows: Indices | None) -> Indices:
+        return self._rows if rows is None else self._rows[rows]
 
     @property
     def row_numbers(self) -> Indices:
-        """The position of each row in the user's table."""
         return self.table.row_numbers[self._rows]
 
 

@@ -21,7 +21,7 @@ from tamiz.arrays import Indices
 from tamiz.runtime import progress
 from tamiz.runtime.executors import Shared, Workers
 from tamiz.runtime.parallel import block_ranges
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, merge_statistics
 from tamiz.statistics.contingency import CodedRows
 from tamiz.statistics.whole_columns import WholeColumns
 from tamiz.table.column_storage import ColumnFile, FileColumn, LazyColumn
@@ -50,13 +50,6 @@ def find_worker_block(workers: Workers | None, blocks: Iterator[Block]) -> tuple
     n_values = len(block.rows) * max(len(block.values), 1)
     stored = all(isinstance(values, LazyColumn) for values in block.values.values())
     return (workers, block) if stored and n_values >= MIN_WORKER_VALUES else None
-
-
-def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
-    """Add statistics of further rows to those of the rows before them, of which there may be none."""
-    for total, other in zip(totals, others, strict=True) if totals else ():
-        total.merge(other)
-    return totals or others
 
 
 def fill_on_workers(workers: Workers, wanted: Sequence[Any], block: Block, size: int) -> list[Any]:

@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.neural_network import MLPRegressor, _multilayer_perceptron
 
-from tamiz.reduction.autoencoding.losses import ReconstructionLoss
-from tamiz.reduction.autoencoding.network import Network
-from tamiz.reduction.autoencoding.table import TableEncoder
+from tamiz.reduction.autoencoder_network import ColumnEncoder, Network, ReconstructionLoss
 from tamiz.table.factory import as_table
 
 from ...reference import autoencoder as reference
@@ -25,7 +23,7 @@ class Case:
 
     def __init__(self, table, hidden, k=2):
         opened = as_table(table)
-        self.encoder = TableEncoder.fit(opened, standardize=True)
+        self.encoder = ColumnEncoder.fit(opened, standardize=True)
         (block,) = opened.blocks()
         self.rows = self.encoder.encode(block)
         d = self.encoder.n_coordinates

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tamiz.exceptions import DataError
-from tamiz.reduction.autoencoding.table import MAX_LEVELS, OTHER_LEVELS, EncodedRows, LevelTable, TableEncoder
+from tamiz.reduction.autoencoder_network import MAX_LEVELS, OTHER_LEVELS, ColumnEncoder, EncodedRows, LevelTable
 from tamiz.table.factory import as_table
 
 TABLE = pd.DataFrame(
@@ -22,7 +22,7 @@ TABLE = pd.DataFrame(
 
 def encode(table, **options):
     opened = as_table(table)
-    encoder = TableEncoder.fit(opened, **{"standardize": True, **options})
+    encoder = ColumnEncoder.fit(opened, **{"standardize": True, **options})
     (block,) = opened.blocks()
     return encoder, encoder.encode(block)
 

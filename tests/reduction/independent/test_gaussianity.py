@@ -5,14 +5,15 @@ import pytest
 from scipy import stats
 
 from tamiz.reduction import ICA
-from tamiz.reduction.independent.gaussianity import (
+from tamiz.reduction.ica import (
+    WhiteRows,
     _normal_contrast,
     contrast,
     exceedance_probabilities,
     gaussian_p_values,
+    random_rotation,
+    solve,
 )
-from tamiz.reduction.independent.solvers import random_rotation, solve
-from tamiz.reduction.independent.white_rows import WhiteRows
 
 LEVEL = 0.01
 

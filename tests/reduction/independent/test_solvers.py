@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.reduction.independent.solvers import SOLVERS, picard, random_rotation, solve
-from tamiz.reduction.independent.white_rows import WhiteRows
+from tamiz.reduction.ica import SOLVERS, WhiteRows, picard, random_rotation, solve
 from tamiz.runtime import parallel
 
 from ...reference import ica as reference

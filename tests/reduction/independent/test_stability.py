@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tamiz.reduction import ICA
-from tamiz.reduction.independent.stability import cluster_estimates, stability_indices
+from tamiz.reduction.ica import cluster_estimates, stability_indices
 from tamiz.runtime import parallel
 
 from ...reference import ica as reference

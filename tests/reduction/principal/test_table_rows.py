@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import open_table
-from tamiz.reduction.principal.table_rows import TableRows
+from tamiz.reduction.centred_rows import CentredTable
 
 
 def mixed(n=300, *, numbers=True):
@@ -28,7 +28,7 @@ def mixed(n=300, *, numbers=True):
 def test_products_are_those_of_the_encoded_rows(categories, weighted, numbers):
     table, weight = mixed(numbers=numbers)
     opened = open_table(table, weight=weight if weighted else None)
-    rows = TableRows(opened, standardize=True, missing="mean", categories=categories)
+    rows = CentredTable(opened, standardize=True, missing="mean", categories=categories)
     (block,) = opened.blocks()
     points = rows.encoding.transform(block)
     assert points.shape == (300, len(rows.encoding.names))
@@ -41,7 +41,7 @@ def test_products_are_those_of_the_encoded_rows(categories, weighted, numbers):
 def test_a_row_has_the_same_bits_whatever_rows_come_with_it():
     table, _ = mixed()
     opened = open_table(table)
-    rows = TableRows(opened, standardize=True, missing="mean", categories="balanced")
+    rows = CentredTable(opened, standardize=True, missing="mean", categories="balanced")
     directions = np.random.default_rng(0).normal(size=(2, rows.n_coordinates))
     every = rows.project(directions)
     some = open_table(table.iloc[[7, 201]], schema=opened.schema)

@@ -1,1 +1,0 @@
-"""Principal component analysis: centred rows, decomposition, missing values, likelihood and parallel analysis."""
