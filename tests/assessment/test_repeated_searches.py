@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import config_context, get_config
 
-from tamiz.assessment.repeated_searches import run_with_progress
+from tamiz.assessment.selector_adapters import run_with_progress
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import warn

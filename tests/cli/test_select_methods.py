@@ -123,7 +123,7 @@ def test_an_empty_selection_is_an_answer(select: Callable[..., Result]) -> None:
     ("method", "module", "relevance"),
     [
         ("boruta", "tamiz.criteria.tree_importance", "TreeImportance"),
-        ("knockoffs", "tamiz.error_control.lasso_coefficient", "LassoCoefficient"),
+        ("knockoffs", "tamiz.error_control.knockoff_selector", "LassoCoefficient"),
     ],
 )
 def test_models_are_fitted_to_as_many_rows_as_in_a_study(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tamiz.assessment.distributions import describe_distributions
+from tamiz.assessment.associations import describe_distributions
 from tamiz.assessment.findings import DistributionsRecord
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord

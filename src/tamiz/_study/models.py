@@ -93,7 +93,7 @@ class ModelEvaluation:
             raise DataError(self._search_time_note(selector))
         # Imported late: it loads scikit-learn's models.
         from tamiz.assessment import recommend_columns
-        from tamiz.assessment.candidate_selections import default_candidates
+        from tamiz.assessment.recommendation import default_candidates
 
         defaults = default_candidates(
             self.table.schema,
@@ -202,7 +202,7 @@ class ModelEvaluation:
         n_draws : int
         """
         from tamiz.assessment import selection_error_rates
-        from tamiz.assessment.candidate_selections import default_candidates
+        from tamiz.assessment.recommendation import default_candidates
         from tamiz.assessment.selector_adapters import PathAdapter
 
         if selected is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tamiz.assessment.column_tests import describe_column_tests, describe_uncut_columns, run_tests
+from tamiz.assessment.associations import describe_column_tests, describe_uncut_columns, run_tests
 from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
 from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.discretization import MDL, ColumnCoder

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz.arrays import Floats, Indices
-from tamiz.assessment.linear_dependences import find_linear_dependences
+from tamiz.assessment.formulas import find_linear_dependences
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.kind_associations import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tamiz.assessment.findings import Stability
 from tamiz.assessment.score_report import Recommendation
-from tamiz.assessment.set_stability import Stability
 from tamiz.report.records.columns import ColumnDecision
 from tamiz.report.score_text import ScoreFormat, change_text, model_name
 from tamiz.report.text import join_names, kinds_argument, kinds_option

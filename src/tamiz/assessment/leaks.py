@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.assessment.findings import Coverage, PossibleLeak
-from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
+from tamiz.assessment.formulas import TargetFormula, find_target_formulas
 from tamiz.kernels.contingency import bin_values
 from tamiz.kernels.expected_information import expected_information
 from tamiz.runtime import parallel

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from tamiz.arrays import Floats
-from tamiz.comparison.null_distribution import upper_p_value
+from tamiz.comparison.stress import upper_p_value
 from tamiz.display import figures
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, MUTED

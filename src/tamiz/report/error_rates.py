@@ -9,7 +9,7 @@ from tamiz.report.text import count_with_noun, format_count, format_percent, joi
 from tamiz.runtime.user_warnings import quote_name
 
 if TYPE_CHECKING:
-    from tamiz.assessment.error_rates import Rate, SelectionErrorRates
+    from tamiz.assessment.findings import Rate, SelectionErrorRates
     from tamiz.report.records.study import StudyRecord
 
 _NAME_WIDTH = 40

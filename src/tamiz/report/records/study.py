@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from tamiz.assessment.error_rates import SelectionErrorRates
-from tamiz.assessment.findings import DistributionsRecord, FoldDesignComparison
+from tamiz.assessment.findings import DistributionsRecord, FoldDesignComparison, SelectionErrorRates
 from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport
 from tamiz.report.records.columns import (
     ColumnDecision,
