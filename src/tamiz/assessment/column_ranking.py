@@ -37,7 +37,6 @@ from tamiz.table.row_order import monotone_column_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
@@ -48,25 +47,23 @@ from tamiz.assessment.findings import stability
 from tamiz.assessment.resampling import (
     Counts,
     Resampling,
+    SampleScorer,
     average_ranks,
+    batch_size,
     make_bootstrap,
     make_half_sampling,
+    select_highest,
     standard_interval,
 )
 from tamiz.criteria.base import StatisticRelevance
-from tamiz.criteria.column_scores import score_columns, score_rows
-from tamiz.criteria.weighted_scorers import WeightedScorers
-from tamiz.error_control.half_samples import select_highest
+from tamiz.criteria.column_scores import score_columns
 from tamiz.exceptions import DataError
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.result_tables import html_table
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.views import (
     positive_weight_rows,
-    resampled_weights,
-    select_rows,
-    target_array,
     weight_array,
     with_weight,
 )
@@ -320,9 +317,13 @@ def ranking_stability(
         chosen.check(schema)
         candidates = np.array([k for k, j in enumerate(schema.used) if not schema.columns[j].constant], dtype=np.intp)
         n_top = _check_top(top, len(candidates))
-        sampler = _Sampler(chosen, table, n_bootstrap)
+        # As in `score_columns`. Weights of groups are those of the table: a group that is drawn twice counts twice.
+        rows = positive_weight_rows(weight_groups_equally(table) if isinstance(chosen, StatisticRelevance) else table)
+        scorer, resampling = _make_sampler(chosen, rows, n_bootstrap)
         scores = score_columns(chosen, table).scores[schema.used]
-        sampled = sampler.scores(n_bootstrap, rng)
+        size = batch_size(rows.schema.n_rows) if scorer.reweights else 1
+        sampled = resampling.map_samples(scorer.scores, n_bootstrap, rng, size)
+    how = f"every sample is scored {'by row weights' if scorer.reweights else 'as a table of its own'}"
     notes = tuple(schema.fit_notes)
     warn_user(notes)
     ranks = _rank_columns(scores, candidates)
@@ -331,13 +332,13 @@ def ranking_stability(
     for row, one in zip(top_sets, sampled, strict=True):
         row[candidates] = select_highest(one[candidates], n_top, rng)
     score_errors, rank_errors = (
-        sampler.resampling.error_factor * values.std(axis=0, ddof=1) for values in (sampled, sampled_ranks)
+        resampling.error_factor * values.std(axis=0, ddof=1) for values in (sampled, sampled_ranks)
     )
     spearman, kendall = _mean_correlations(ranks[candidates], sampled_ranks[:, candidates])
     return RankingStability(
         relevance=method_label(criteria, chosen)["label"],
         unit=chosen.unit,
-        n_rows=sampler.rows.schema.n_rows,
+        n_rows=rows.schema.n_rows,
         groups=schema.groups,
         time=schema.time,
         names=tuple(schema.columns[j].name for j in schema.used.tolist()),
@@ -353,7 +354,7 @@ def ranking_stability(
         kendall=kendall,
         top_stability=stability(top_sets[:, candidates]).estimate,
         n_bootstrap=n_bootstrap,
-        method=f"The standard errors are those of {n_bootstrap:,} samples ({sampler.resampling.description}); {sampler.how}.",
+        method=f"The standard errors are those of {n_bootstrap:,} samples ({resampling.description}); {how}.",
         notes=notes,
         seed=int(random_state) if isinstance(random_state, Integral) else None,
     )
@@ -372,69 +373,15 @@ def _check_top(top: int | None, n_candidates: int) -> int:
     return n
 
 
-class _Sampler:
-    """Draws samples of the rows of a table and scores its columns in each.
-
-    Attributes
-    ----------
-    rows : Table
-        The rows of positive weight.
-    resampling : Resampling
-    how : str
-        How a sample is scored, in words.
-    """
-
-    def __init__(self, relevance: Relevance, table: Table, n_samples: int) -> None:
-        by_counts = isinstance(relevance, StatisticRelevance)
-        self._relevance = relevance
-        # As in `score_columns`. Weights of groups are those of the table: a group that is drawn twice counts twice.
-        self.rows = positive_weight_rows(weight_groups_equally(table) if by_counts else table)
-        copies = _numbers_of_copies(self.rows)
-        make = make_bootstrap if relevance.supports_bootstrap else make_half_sampling
-        resampling = make(self.rows, copies)
-        if isinstance(resampling, str):
-            raise DataError(f"ranking_stability draws samples of the rows, but {resampling}: at least 10 are needed.")
-        self.resampling: Resampling = resampling
-        self._single = self.rows
-        if copies is not None:
-            # A sample contains some of the rows that a weighted row represents: its counts are the weights.
-            self._single = with_weight(self.rows, np.ones(len(copies)), str(self.rows.schema.weight))
-        self._scorers = WeightedScorers.from_relevances(
-            {"": relevance} if relevance.supports_bootstrap else {}, self.rows, n_samples
-        )
-        reweighted = bool(self._scorers.names)
-        self.how = (
-            "every sample is scored by row weights" if reweighted else "every sample is scored as a table of its own"
-        )
-        self._score_batch: Callable[[Floats], Floats] = self._score_weights if reweighted else self._score_tables
-
-    def scores(self, n_samples: int, rng: np.random.Generator) -> Floats:
-        """Return the scores of the used columns in every sample, of shape (n_samples, n_used)."""
-        max_batch = {} if self._scorers.names else {"max_batch": 1}
-        n_rows = self.rows.schema.n_rows
-        return np.concatenate(list(self.resampling.map_samples(self._score_batch, n_samples, n_rows, rng, **max_batch)))
-
-    def _score_weights(self, counts: Floats) -> Floats:
-        with capture_warnings():
-            return self._scorers.scores(resampled_weights(self._single, counts))[:, 0]
-
-    def _score_tables(self, counts: Floats) -> Floats:
-        return np.array([self._score_table(one.astype(np.intp)) for one in counts])
-
-    def _score_table(self, counts: Indices) -> Floats:
-        schema = self.rows.schema
-        with capture_warnings():
-            sample = select_rows(self._single, np.repeat(np.arange(len(counts)), counts))
-            if self._relevance.reads_target and not np.ptp(target_array(sample)):
-                return np.zeros(len(schema.used))
-            relevance = clone(self._relevance)
-            try:
-                return score_rows(relevance, sample)[schema.used]
-            except DataError as error:
-                raise DataError(
-                    f"{type(relevance).__name__} is not defined on a sample of {len(np.flatnonzero(counts)):,} of the "
-                    f"{schema.n_rows:,} rows: {error}"
-                ) from error
+def _make_sampler(relevance: Relevance, rows: Table, n_samples: int) -> tuple[SampleScorer, Resampling]:
+    copies = _numbers_of_copies(rows)
+    make = make_bootstrap if relevance.supports_bootstrap else make_half_sampling
+    resampling = make(rows, copies)
+    if isinstance(resampling, str):
+        raise DataError(f"ranking_stability draws samples of the rows, but {resampling}: at least 10 are needed.")
+    # A sample contains some of the rows that a weighted row represents: its counts are the weights.
+    drawn = rows if copies is None else with_weight(rows, np.ones(len(copies)), str(rows.schema.weight))
+    return SampleScorer(relevance, rows, n_samples, drawn=drawn, reweight=relevance.supports_bootstrap), resampling
 
 
 def _numbers_of_copies(rows: Table) -> Counts | None:

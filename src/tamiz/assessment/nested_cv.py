@@ -25,7 +25,8 @@ from tamiz.assessment.selector_adapters import (
     SelectorAdapter,
     adapt_selector,
     metadata_readers,
-    run_with_progress,
+    number_items,
+    repeat_selections,
     select_in_folds,
 )
 from tamiz.assessment.semi_synthetic import N_SIGNAL_SELECTIONS, report_error_rates
@@ -53,9 +54,7 @@ from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.schema import Column
 from tamiz.table.views import (
-    as_training_table,
     select_columns,
-    select_rows,
     with_metadata,
     with_target,
 )
@@ -223,21 +222,12 @@ def _select_in_folds(selector: SelectorAdapter, noise_table: NoiseTable, n_added
     table, sets = noise_table.table, noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
 
-    def select(at: int) -> Masks:
-        train = as_training_table(select_rows(table, folds[at].train))
-        views = (select_columns(train, np.flatnonzero(mask).tolist()) for mask in unique)
-        return np.stack([selector.select(view, folds.seeds[at]).support for view in views])
+    def select(rows: Table, seed: int) -> Masks:
+        views = (select_columns(rows, np.flatnonzero(mask).tolist()) for mask in unique)
+        return np.stack([selector.select(view, seed).support for view in views])
 
-    n_folds = len(folds)
-    results = run_with_progress(
-        "Selections in folds",
-        table,
-        select,
-        range(n_folds),
-        lambda at: f"Fold {at + 1} of {n_folds}",
-        evaluation_cost=selector.evaluation_cost,
-    )
-    return np.stack([found for found, _ in results], axis=1)[back.ravel()]
+    found, _ = select_in_folds(selector, table, folds, "Selections in folds", select)
+    return found.swapaxes(0, 1)[back.ravel()]
 
 
 def _check_n_added(n_added: Sequence[int]) -> tuple[int, ...]:
@@ -817,14 +807,8 @@ class _Assessment:
                 folds = draw_folds(view, len(folds), shuffle_rng)
             return statistic(view, folds, choice)
 
-        results = run_with_progress(
-            "Shuffled targets",
-            table,
-            permuted_statistic,
-            rng.integers(0, 2**63, n_shuffles).tolist(),
-            lambda at: f"Shuffled target {at + 1} of {n_shuffles}",
-            evaluation_cost=selector.evaluation_cost,
-        )
+        seeds, targets = rng.integers(0, 2**63, n_shuffles).tolist(), number_items("Shuffled target", n_shuffles)
+        results = repeat_selections("Shuffled targets", selector, table, permuted_statistic, seeds, targets)
         null_values = np.array([value for value, _ in results])
         name = "merit" if by_merit else "apparent score"
         return PermutationNull(null_values, statistic(table, self.folds, choice), name, shuffle.description)

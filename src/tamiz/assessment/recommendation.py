@@ -18,7 +18,8 @@ from tamiz.assessment.selector_adapters import (
     SelectorAdapter,
     adapt_selector,
     metadata_readers,
-    run_with_progress,
+    number_items,
+    repeat_selections,
 )
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
@@ -189,13 +190,13 @@ class CandidateComparison:
             rows = as_training_table(self.table if at < 0 else select_rows(self.table, parts[at].train))
             return selector.select_by_size(rows, self.folds.table_seed if at < 0 else seeds[at])
 
-        results = run_with_progress(
+        results = repeat_selections(
             f"Searches by {selector.label}",
+            selector,
             self.table,
             choose,
-            [-1, *range(len(parts))],
-            lambda at: f"Fold {at} of {len(parts)}" if at else "All rows",
-            evaluation_cost=selector.evaluation_cost,
+            range(-1, len(parts)),
+            ["All rows", *number_items("Fold", len(parts))],
             side_by_side=side_by_side,
         )
         on_all_rows, *in_folds = [sets for sets, _ in results]

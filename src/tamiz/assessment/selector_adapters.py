@@ -1,9 +1,9 @@
-"""Adapters that give selectors of this package and of scikit-learn one interface: select columns of a table with a seed."""
+"""Selections that are repeated: one interface for selectors of this package and of scikit-learn, and the loop that runs them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import singledispatch
@@ -49,57 +49,69 @@ _SMALL_BYTES = 2**26
 _HIGH_COST = 1000.0
 
 
-def select_in_folds(selector: SelectorAdapter, table: Table, folds: Folds) -> tuple[Masks, list[list[Verdict]]]:
-    """Return the columns selected on the training rows of every fold, of shape (n_folds, n_columns), and the messages of each."""
-    results = run_with_progress(
-        "Folds",
-        table,
-        lambda at: selector.select(as_training_table(select_rows(table, folds[at].train)), folds.seeds[at]).support,
-        range(len(folds)),
-        lambda at: f"Fold {at + 1} of {len(folds)}",
-        evaluation_cost=selector.evaluation_cost,
-    )
+def select_in_folds(
+    selector: SelectorAdapter,
+    table: Table,
+    folds: Folds,
+    label: str = "Folds",
+    select: Callable[[Table, int], Masks] | None = None,
+) -> tuple[Masks, list[list[Verdict]]]:
+    """Return what is selected on the training rows of every fold, stacked, and the messages of each.
+
+    `select(rows, seed)` returns the columns; None is the selection of the selector.
+    """
+
+    def select_in_fold(at: int) -> Masks:
+        rows = as_training_table(select_rows(table, folds[at].train))
+        return selector.select(rows, folds.seeds[at]).support if select is None else select(rows, folds.seeds[at])
+
+    n = len(folds)
+    results = repeat_selections(label, selector, table, select_in_fold, range(n), number_items("Fold", n))
     return np.stack([support for support, _ in results]), [messages for _, messages in results]
 
 
-def run_with_progress(
+def number_items(what: str, n: int) -> list[str]:
+    return [f"{what} {at} of {n}" for at in range(1, n + 1)]
+
+
+def repeat_selections(
     label: str,
+    selector: SelectorAdapter,
     table: Table,
     work: Callable[[ItemType], OutputType],
-    items: Sequence[ItemType],
-    item_name: Callable[[int], str],
+    items: Iterable[ItemType],
+    names: Sequence[str],
     *,
-    evaluation_cost: float,
     side_by_side: bool = False,
 ) -> list[tuple[OutputType, list[Verdict]]]:
-    """Return the result of the work for every item, with its warnings; errors name the item.
+    """Return the result of the work for every item, with its warnings; errors begin with the item's name.
 
-    `evaluation_cost` is the approximate number of microseconds per column set. `side_by_side` means that most of the work is in
-    kernels, without the interpreter lock: items then run in the threads of the session, each on one thread.
+    Fewer items than names may come. `side_by_side` means that most of the work is in kernels, without the interpreter lock: items
+    then run in the threads of the session, each on one thread.
     """
     n_bytes = 8 * table.schema.n_rows * max(len(table.schema.used), 1)
-    use_threads = n_bytes > _SMALL_BYTES or evaluation_cost >= _HIGH_COST
+    use_threads = n_bytes > _SMALL_BYTES or selector.evaluation_cost >= _HIGH_COST
     # scikit-learn's configuration is local to this thread.
     config = get_config()
 
-    def run(numbered: tuple[int, ItemType]) -> tuple[OutputType, list[Verdict]]:
-        at, item = numbered
+    def run(named: tuple[str, ItemType]) -> tuple[OutputType, list[Verdict]]:
+        name, item = named
         # The progress of the work itself is not shown, only the number of finished items.
         with (
             nullcontext() if use_threads else parallel.single_threaded(),
             config_context(**config),
             progress.use_listener(None),
             capture_warnings() as messages,
-            _error_context(item_name(at)),
+            _error_context(name),
         ):
             return work(item), messages
 
-    numbered = enumerate(items)
+    named = zip(names, items, strict=False)
     # Side by side, the first one still runs alone, so that the time limit of its search is not shared.
-    results: Iterator[tuple[OutputType, list[Verdict]]] = map(run, numbered)
+    results: Iterator[tuple[OutputType, list[Verdict]]] = map(run, named)
     if side_by_side and not use_threads:
-        results = chain(map(run, islice(numbered, 1)), parallel.map_blocks(run, numbered))
-    return list(progress.track_progress(label, results, total=len(items)))
+        results = chain(map(run, islice(named, 1)), parallel.map_blocks(run, named))
+    return list(progress.track_progress(label, results, total=len(names)))
 
 
 @contextmanager
@@ -107,10 +119,9 @@ def _error_context(where: str) -> Iterator[None]:
     """Prefix an error with where it occurred."""
     try:
         yield
-    except MemoryError as error:
-        raise MemoryError(f"{where}: {error}") from error
-    except TypeError as error:
-        raise TypeError(f"{where}: {error}") from error
+    except (MemoryError, TypeError, TimeoutError) as error:
+        kind = next(kind for kind in (MemoryError, TypeError, TimeoutError) if isinstance(error, kind))
+        raise kind(f"{where}: {error}") from error
     except ValueError as error:
         raise DataError(f"{where}: {error}") from error
     except Exception as error:

@@ -18,7 +18,8 @@ from tamiz.assessment.selector_adapters import (
     SelectorAdapter,
     adapt_selector,
     metadata_readers,
-    run_with_progress,
+    number_items,
+    repeat_selections,
     select_in_folds,
 )
 from tamiz.criteria.discretization import EqualFrequency
@@ -266,6 +267,7 @@ def estimate_signal(
     table = targets.table
     real = pooled_r2([prediction_errors(table, fold, chosen) for fold, chosen in zip(folds, fold_sets, strict=True)])
     seeds = rng.integers(0, 2**63, _N_SELECTIONS).tolist()
+    names = [f"{name} for the signal" for name in number_items("Semi-synthetic target", _N_SELECTIONS)]
     low, high = 0.0, 1.0
     for step in range(_N_HALVINGS):
         middle = (low + high) / 2
@@ -280,14 +282,8 @@ def estimate_signal(
             train = as_training_table(select_rows(view, fold.train))
             return prediction_errors(view, fold, selector.select(train, own.table_seed).support)
 
-        found = run_with_progress(
-            f"Signal, step {step + 1} of {_N_HALVINGS}",
-            table,
-            errors,
-            list(enumerate(seeds)),
-            lambda at: f"Semi-synthetic target {at + 1} of {_N_SELECTIONS} for the signal",
-            evaluation_cost=selector.evaluation_cost,
-        )
+        label = f"Signal, step {step + 1} of {_N_HALVINGS}"
+        found = repeat_selections(label, selector, table, errors, enumerate(seeds), names)
         low, high = (low, middle) if pooled_r2([one for one, _ in found]) > real else (middle, high)
     score = f"R2 {real:.2g} of ridge regression with the selected columns on new rows"
     middle = (low + high) / 2
@@ -520,14 +516,8 @@ def simulate_error_rates(
         selected = selector.select(view, int(draw_rng.integers(2**31))).support
         return _compare_with_truth(targets, true, selected)
 
-    results = run_with_progress(
-        "Semi-synthetic targets",
-        table,
-        run,
-        rng.integers(0, 2**63, n_draws).tolist(),
-        lambda at: f"Semi-synthetic target {at + 1} of {n_draws}",
-        evaluation_cost=selector.evaluation_cost,
-    )
+    seeds, names = rng.integers(0, 2**63, n_draws).tolist(), number_items("Semi-synthetic target", n_draws)
+    results = repeat_selections("Semi-synthetic targets", selector, table, run, seeds, names)
     true_sets, selected_sets, proxy_sets, covered_sets = (np.stack([sets[k] for sets, _ in results]) for k in range(4))
     candidates = np.zeros(table.schema.n_columns, dtype=bool)
     candidates[targets.usable] = True

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Masks
+from tamiz.assessment.resampling import SampleScorer, batch_size, draw_half_pairs, map_batches, select_highest
+from tamiz.assessment.selector_adapters import adapt_selector, number_items, repeat_selections
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance
-from tamiz.error_control.half_samples import HalfSelection, RelevanceHalves, SelectorHalves, draw_half_pairs
+from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
@@ -31,8 +32,9 @@ from tamiz.selection.selector import Selector
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
+from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_columns, without_target
+from tamiz.table.views import as_training_table, select_columns, select_rows, without_target
 
 ASSUMPTIONS = ("unimodal", "r_concave", "none")
 # Powers of the shape constraints on the selection by both halves, and by single halves.
@@ -515,15 +517,15 @@ class StabilitySelector(Selector):
         """Return the relevance that ranks the columns of a half, None for a selector."""
         return choose_relevance(self.selector, schema) if self._ranks else None
 
-    def _make_halves(self, table: Table, relevance: Relevance | None, n_halves: int) -> tuple[HalfSelection, int]:
+    def _make_halves(self, table: Table, relevance: Relevance | None, n_halves: int) -> tuple[_Halves, int]:
         """Return what selects columns from halves, and the number of columns that it selects from."""
         if relevance is None:
-            return SelectorHalves(self._checked_selector(), table), len(table.schema.used)
+            return _SelectorHalves(self._checked_selector(), table), len(table.schema.used)
         relevance.check(table.schema)
-        halves = RelevanceHalves(relevance, table, n_halves)
-        if not halves.n_candidates:
+        halves = _RelevanceHalves(relevance, table, n_halves)
+        if not len(halves.candidates):
             raise DataError("Every column is constant or excluded, so no half can select one.")
-        return halves, halves.n_candidates
+        return halves, len(halves.candidates)
 
     def _choose_n_features(self, n_columns: int, schema: Schema) -> int | None:
         """Return the number of columns that a half selects; None where the selector decides."""
@@ -608,3 +610,64 @@ def _check_unweighted(table: Table) -> None:
             f"StabilitySelector does not support row weights ({table.schema.weight!r}): a row of weight 2 is in one half, and two "
             "equal rows may be in both. Repeat the rows, or pass a table without weights."
         )
+
+
+class _RelevanceHalves:
+    """Selects the columns with the highest scores of a relevance from halves of the rows; constant columns are never selected.
+
+    Attributes
+    ----------
+    candidates : ndarray of int
+        The columns that can be selected.
+    rescores_halves : bool
+        Whether every half is scored anew, because the relevance cannot be computed again under weights of the rows.
+    """
+
+    def __init__(self, relevance: Relevance, table: Table, n_halves: int) -> None:
+        self._schema = schema = table.schema
+        self.candidates = np.array([j for j in schema.used.tolist() if not schema.columns[j].constant], dtype=np.intp)
+        counts_rows = isinstance(relevance, StatisticRelevance)
+        self._scorer = SampleScorer(relevance, weight_groups_equally(table) if counts_rows else table, n_halves)
+        self.rescores_halves = not self._scorer.reweights
+
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the selected columns of every half, of shape (2 n_pairs, n_columns), or fewer rows for fewer pairs."""
+        assert n_features is not None
+        position = np.searchsorted(self._schema.used, self.candidates)
+
+        def score(batch: list[Masks]) -> Floats:
+            return self._scorer.scores(np.concatenate(batch).astype(np.float64))[:, position]
+
+        scored = map_batches("Halves of the rows", score, pairs, n_pairs, batch_size(2 * self._schema.n_rows))
+        chosen = [select_highest(scores, n_features, rng) for batch in scored for scores in batch]
+        masks = np.zeros((len(chosen), self._schema.n_columns), dtype=bool)
+        masks[:, self.candidates] = chosen
+        return masks
+
+
+class _SelectorHalves:
+    """Selects columns from halves of the rows by a selector of this package or of scikit-learn."""
+
+    rescores_halves = False
+
+    def __init__(self, selector: Any, table: Table) -> None:
+        self._selector, self._table = selector, table
+
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the selected columns of every half, of shape (2 n_pairs, n_columns), or fewer rows for fewer pairs."""
+        sized = self._selector if n_features is None else clone(self._selector).set_params(n_features=n_features)
+        adapter = adapt_selector(sized)
+        needs_target = isinstance(sized, Selector) and self._table.schema.target is not None
+
+        def choose(half: Masks) -> Masks:
+            rows = select_rows(self._table, np.flatnonzero(half))
+            return adapter.select(as_training_table(rows) if needs_target else rows, int(rng.integers(2**31))).support
+
+        halves = (half for pair in pairs for half in pair)
+        results = repeat_selections(
+            "Halves of the rows", adapter, self._table, choose, halves, number_items("Half", 2 * n_pairs)
+        )
+        return np.array([support for support, _ in results])
+
+
+_Halves: TypeAlias = _RelevanceHalves | _SelectorHalves
