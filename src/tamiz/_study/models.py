@@ -119,7 +119,7 @@ class ModelEvaluation:
 
         These are fields of a `LeakageExclusion`. The rows and folds are those of the recommendation.
         """
-        from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
+        from tamiz.assessment.fold_scores import Trial, ignore_known_warnings, resolve_scorings
         from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
         from tamiz.models.named_models import resolve_models
 
@@ -131,11 +131,11 @@ class ModelEvaluation:
             models, _ = resolve_models([found.deciding_model], rows.schema)
             scorings, _ = resolve_scorings(found.scorings[:1], rows, folds, models.values())
             every = np.ones((1, rows.schema.n_columns), dtype=bool)
-            values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
+            values, _ = Trial(rows, folds, models, scorings, self.seed % 2**31).score(every)
         return {
             "model": found.models[found.deciding_model],
             "scoring": found.scorings[0],
-            "with_leaks": float(values[found.deciding_model].mean()),
+            "with_leaks": float(values.mean()),
             "without_leaks": found.all_columns.scores[found.deciding].mean,
         }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
@@ -12,12 +11,12 @@ import numpy as np
 from scipy import sparse, stats
 
 from tamiz.arrays import Floats, Indices
-from tamiz.assessment.fold_scores import ignore_known_warnings
+from tamiz.assessment.fold_scores import ignore_known_warnings, model_seed, open_rows
 from tamiz.exceptions import DataError
 from tamiz.models.base import CVTask, FoldRows
 from tamiz.models.conditional_draws import ConditionalSampler
 from tamiz.models.fit_errors import error_context
-from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Folds, draw_folds
 from tamiz.models.named_models import resolve_model
 from tamiz.models.permutation_losses import column_positions
 from tamiz.models.refits import RefitBackend
@@ -267,14 +266,11 @@ def conditional_importance(
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = as_table(X, y, sample_weight, groups=groups, time=time)
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("conditional_importance requires a target, but the target y is None.")
-        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        opened, row_notes = open_rows("conditional_importance", table, max_rows, n_splits, rng)
         folds = draw_folds(opened, n_splits, rng)
         resolved = resolve_model(model, opened.schema, parameter="model")
         resolved.check(opened.schema)
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
+        seed = model_seed(random_state, folds)
         task = make_task(resolved, opened, cv=folds, scoring=None, seed=seed)
         units = _resolve_units(column_groups, task.table)
         losses = _Losses(task, loss)
@@ -296,9 +292,7 @@ def conditional_importance(
     )
     names = [[opened.schema.names[j] for j in unit.tolist()] for unit in units]
     notes = [
-        *table.schema.dropped_row_notes,
-        *weight_notes,
-        *sample_notes,
+        *row_notes,
         *task.folds.fold_warnings,
         *task.fit_warnings.notes(task.label),
         *_power_notes(losses, model_loss, baseline_loss),

@@ -20,7 +20,7 @@ from tamiz.graphs.row_graph import graph_seconds, with_default_graph
 from tamiz.graphs.same_class import SameClass
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed
+from tamiz.runtime.random import Seed, given_seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.result_tables import align_columns, make_frame
 from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
@@ -37,7 +37,6 @@ from tamiz.table.row_order import monotone_column_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from numbers import Integral
 
 import numpy as np
 from scipy import stats
@@ -58,7 +57,6 @@ from tamiz.assessment.resampling import (
 from tamiz.criteria.base import StatisticRelevance
 from tamiz.criteria.column_scores import score_columns
 from tamiz.exceptions import DataError
-from tamiz.runtime.random import make_rng
 from tamiz.runtime.result_tables import html_table
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.row_groups import weight_groups_equally
@@ -356,7 +354,7 @@ def ranking_stability(
         n_bootstrap=n_bootstrap,
         method=f"The standard errors are those of {n_bootstrap:,} samples ({resampling.description}); {how}.",
         notes=notes,
-        seed=int(random_state) if isinstance(random_state, Integral) else None,
+        seed=given_seed(random_state),
     )
 
 

@@ -349,6 +349,63 @@ _MAX_P = 0.001
 _MAX_WAVE_P = 0.05
 
 
+@dataclass(frozen=True, eq=False)
+class FoldScores(JsonResult):
+    """The scores of one model and column selection in every fold; larger is better.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_folds,)
+    variance_factor : float
+        The variance of the mean score divided by the variance of a fold's score.
+    """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("mean", "standard_deviation", "standard_error", "interval")
+
+    values: Floats
+    variance_factor: float
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2:
+            raise ValueError(f"{len(self.values)} folds, and at least 2 are needed")
+        if not self.variance_factor >= 0:
+            raise ValueError(f"a variance factor of {self.variance_factor}")
+
+    @property
+    def n_folds(self) -> int:
+        return len(self.values)
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def standard_deviation(self) -> float:
+        """The standard deviation of the folds' scores (n - 1 in the denominator)."""
+        return float(self.values.std(ddof=1))
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean, corrected for the overlap of training sets.
+
+        Its square is the variance of the scores times 1 / J + n_test / n_train, for J folds (Nadeau and Bengio 2003, Inference for
+        the generalization error, Machine Learning 52). The variance over J alone assumes independent folds and is too small.
+        """
+        return float(np.sqrt(self.variance_factor * self.values.var(ddof=1)))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the mean, by Student's t with n_folds - 1 degrees of freedom."""
+        half = float(special.stdtrit(self.n_folds - 1, 0.975)) * self.standard_error
+        return self.mean - half, self.mean + half
+
+    @property
+    def detectable(self) -> float:
+        """The difference from 0 that is found with a power of 80 %: that for which the interval then excludes 0."""
+        quantiles = special.stdtrit(self.n_folds - 1, [0.975, 0.8])
+        return float(quantiles.sum()) * self.standard_error
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Coverage:
     """The classes that were scored, those with at least `min_rows` rows, and all classes and rows."""

@@ -1,28 +1,29 @@
-"""Scores of models on the test rows of every fold, with the 95 % confidence interval of their mean."""
+"""Models that are scored on the same rows and folds: what all assessments share."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from tamiz.arrays import Floats, Masks
+from tamiz.assessment.findings import FoldScores
+from tamiz.exceptions import DataError
+from tamiz.models.fold_scorer import score_folds
+from tamiz.models.folds import Folds, drop_zero_weights, sample_rows
+from tamiz.models.named_models import Model, resolve_models
+from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import progress
-from tamiz.runtime.codec import JsonResult
+from tamiz.runtime.random import Seed
 from tamiz.runtime.verdicts import Verdict
-
-# A saved result is read without scikit-learn.
-if TYPE_CHECKING:
-    from tamiz.models.folds import Folds
-    from tamiz.models.named_models import Model
-    from tamiz.models.scoring import Scoring
-    from tamiz.table.base import Table
+from tamiz.table.base import Table
+from tamiz.table.views import target_array
 
 # For two classes, and for more.
 ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
@@ -31,61 +32,84 @@ ROC_AUC_SCORES = ("roc_auc", "roc_auc_ovr_weighted")
 _KNOWN_WARNINGS = ("y_pred contains classes not in y_true", "`sklearn.utils.parallel.delayed` should be used")
 
 
-@dataclass(frozen=True, eq=False)
-class FoldScores(JsonResult):
-    """The scores of one model and column selection in every fold; larger is better.
+@dataclass(frozen=True)
+class Trial:
+    """Models that are scored on column sets of the same rows, in the same folds.
 
     Attributes
     ----------
-    values : ndarray of shape (n_folds,)
-    variance_factor : float
-        The variance of the mean score divided by the variance of a fold's score.
+    table : Table
+    folds : Folds
+    models : dict of Model
+    scorings : list of Scoring
+        The deciding one first.
+    seed : int
+        Of the models.
+    row_notes, model_notes : list
+        Notes on the rows and folds, and on models and scores that are left out.
     """
 
-    json_properties: ClassVar[tuple[str, ...]] = ("mean", "standard_deviation", "standard_error", "interval")
+    table: Table
+    folds: Folds
+    models: dict[str, Model]
+    scorings: list[Scoring]
+    seed: int
+    row_notes: list[Verdict] = field(default_factory=list)
+    model_notes: list[Verdict] = field(default_factory=list)
 
-    values: Floats
-    variance_factor: float
+    @classmethod
+    def open(
+        cls,
+        rows: tuple[Table, list[Verdict]],
+        folds: Folds,
+        models: Sequence[str] | None,
+        scoring: Sequence[str] | None,
+        seed: int,
+    ) -> Trial:
+        """Return the trial of named models, None for the default ones, on rows with notes (`open_rows`)."""
+        table, row_notes = rows
+        named, notes = resolve_models(models, table.schema)
+        for model in named.values():
+            model.check(table.schema)
+        scorings, scoring_notes = resolve_scorings(scoring, table, folds, named.values())
+        row_notes = [*row_notes, *folds.fold_warnings]
+        return cls(table, folds, named, scorings, seed, row_notes, [*notes, *scoring_notes])
 
-    def __post_init__(self) -> None:
-        if len(self.values) < 2:
-            raise ValueError(f"{len(self.values)} folds, and at least 2 are needed")
-        if not self.variance_factor >= 0:
-            raise ValueError(f"a variance factor of {self.variance_factor}")
+    def score(self, sets: Masks, models: Sequence[str] | None = None) -> tuple[Floats, list[Verdict]]:
+        """Return the scores of models on sets, of shape (n_models, n_scorings, n_sets, n_folds), and the warnings of fits.
 
-    @property
-    def n_folds(self) -> int:
-        return len(self.values)
-
-    @property
-    def mean(self) -> float:
-        return float(self.values.mean())
-
-    @property
-    def standard_deviation(self) -> float:
-        """The standard deviation of the folds' scores (n - 1 in the denominator)."""
-        return float(self.values.std(ddof=1))
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of the mean, corrected for the overlap of training sets.
-
-        Its square is the variance of the scores times 1 / J + n_test / n_train, for J folds (Nadeau and Bengio 2003, Inference for
-        the generalization error, Machine Learning 52). The variance over J alone assumes independent folds and is too small.
+        The sets are those of `score_folds`; no models are all of them.
         """
-        return float(np.sqrt(self.variance_factor * self.values.var(ddof=1)))
+        names = list(self.models) if models is None else models
+        found = [
+            score_folds(self.models[name], self.table, self.folds, self.scorings, sets=sets, seed=self.seed)
+            for name in progress.track_progress("Models", names, len(names))
+        ]
+        return np.stack([one.values for one in found]), [note for one in found for note in one.notes]
+
+    def fold_scores(self, values: Floats) -> FoldScores:
+        return FoldScores(values, self.folds.variance_factor)
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the mean, by Student's t with n_folds - 1 degrees of freedom."""
-        half = float(special.stdtrit(self.n_folds - 1, 0.975)) * self.standard_error
-        return self.mean - half, self.mean + half
+    def labels(self) -> dict[str, str]:
+        """The labels of the models by name."""
+        return {name: model.label for name, model in self.models.items()}
 
-    @property
-    def detectable(self) -> float:
-        """The difference from 0 that is found with a power of 80 %: that for which the interval then excludes 0."""
-        quantiles = special.stdtrit(self.n_folds - 1, [0.975, 0.8])
-        return float(quantiles.sum()) * self.standard_error
+
+def open_rows(
+    caller: str, table: Table, max_rows: int | None, n_splits: int, rng: np.random.Generator
+) -> tuple[Table, list[Verdict]]:
+    """Return the rows of positive weight of a table with a target, a sample of a long one, with notes on those left out."""
+    whole, weight_notes = drop_zero_weights(table)
+    if whole.schema.target is None:
+        raise DataError(f"{caller} requires a target, but the target y is None.")
+    rows, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+    return rows, [*table.schema.dropped_row_notes, *weight_notes, *sample_notes]
+
+
+def model_seed(random_state: Seed, folds: Folds) -> int:
+    """Return the seed of models: the user's, or one that was drawn with the folds."""
+    return int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
 
 
 def resolve_scorings(
@@ -96,9 +120,6 @@ def resolve_scorings(
     Accuracy is not the deciding score: if 5 of 100 rows are in a class, it may be .95 for informative columns and for none. ROC AUC
     depends on neither the class frequencies nor a threshold.
     """
-    from tamiz.models.scoring import check_scoring_target, resolve_scoring
-    from tamiz.table.views import target_array
-
     schema = table.schema
     if isinstance(requested, str) or (requested is not None and not len(requested)):
         raise ValueError(f"scoring must be a list of names such as ['roc_auc', 'f1_macro'], got {requested!r}.")
@@ -132,29 +153,6 @@ def resolve_scorings(
         scoring.check_weights(schema)
         check_scoring_target(scoring, schema, table.target_values()[folds.used_rows])
     return scorings, notes
-
-
-def score_models(
-    models: Mapping[str, Model],
-    table: Table,
-    folds: Folds,
-    scorings: Sequence[Scoring],
-    sets: Masks,
-    seed: int,
-) -> tuple[dict[str, Floats], list[Verdict]]:
-    """Return the scores of models on column sets by name, of shape (n_scorings, n_sets, n_folds), and the warnings of their fits.
-
-    The parameters are those of `tamiz.models.fold_scorer.score_folds`.
-    """
-    from tamiz.models.fold_scorer import score_folds
-
-    found: dict[str, Floats] = {}
-    notes: list[Verdict] = []
-    for name in progress.track_progress("Models", models, len(models)):
-        scores = score_folds(models[name], table, folds, scorings, sets=sets, seed=seed)
-        found[name] = scores.values
-        notes += scores.notes
-    return found, notes
 
 
 @contextmanager

@@ -11,14 +11,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
+from tamiz.assessment.findings import FoldScores
+from tamiz.assessment.fold_scores import (
+    Trial,
+    ignore_known_warnings,
+    model_seed,
+    open_rows,
+    resolve_scorings,
+)
 from tamiz.assessment.score_report import NoiseExperiment, RoleScores, SelectionReport
 from tamiz.assessment.selector_adapters import (
     SelectedColumns,
@@ -35,12 +41,12 @@ from tamiz.criteria.cfs import CFS
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
 from tamiz.models.fold_scorer import SetScores, score_folds
-from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
-from tamiz.models.named_models import Model, resolve_model, resolve_models
-from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
+from tamiz.models.folds import Folds, draw_folds
+from tamiz.models.named_models import resolve_model
+from tamiz.models.scoring import check_scoring_target, resolve_scoring
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.codec import JsonResult
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed, given_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
@@ -157,48 +163,48 @@ def run_noise_experiment(
     selector = SubsetSelector(merit, BestFirst(), allow_duplicates=True)
     check_metadata("run_noise_experiment()", metadata_readers(selector), params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
-        original = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
-        whole, weight_notes = drop_zero_weights(original)
-        messages = [*original.schema.dropped_row_notes, *weight_notes]
-        if whole.schema.target is None:
-            raise DataError("run_noise_experiment requires a target, but the target y is None.")
-        if whole.schema.n_rows < _MIN_ROWS:
-            raise DataError(f"A noise experiment needs at least {_MIN_ROWS} rows, and there are {whole.schema.n_rows}.")
-        table, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        opened = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
+        rows = table, _ = open_rows("run_noise_experiment", opened, max_rows, n_splits, rng)
+        # No fewer than there are, as `max_rows` is at least as large.
+        if table.schema.n_rows < _MIN_ROWS:
+            raise DataError(f"A noise experiment needs at least {_MIN_ROWS} rows, and there are {table.schema.n_rows}.")
         folds = draw_folds(table, n_splits, rng)
-        messages += [*sample_notes, *folds.fold_warnings]
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         noise_table = add_noise_columns(table, draws, best, sizes[-1])
-        named_models, model_notes = resolve_models(models, table.schema)
-        for name, model in named_models.items():
-            model.check(table.schema)
-            if model.encoding == "none" and not model.reads_table:
-                # Added columns are not in the user's table, whose rows the model would get.
-                named_models[name] = replace(model, encoding="standard")
-        scorings, scoring_notes = resolve_scorings(
-            None if scoring is None else [scoring], table, folds, named_models.values()
+        requested = None if scoring is None else [scoring]
+        own = Trial.open(rows, folds, models, requested, model_seed(random_state, folds))
+        trial = replace(
+            own,
+            table=noise_table.table,
+            # Added columns are not in the user's table, whose rows a model without encoding would get.
+            models={
+                name: replace(one, encoding="standard") if one.encoding == "none" and not one.reads_table else one
+                for name, one in own.models.items()
+            },
+            scorings=own.scorings[:1],
         )
-        adapter, deciding = adapt_selector(selector), scorings[:1]
+        adapter = adapt_selector(selector)
         # First, so that an unsupported merit raises before any model is fitted.
         chosen = _select_in_folds(adapter, noise_table, selection_sizes, folds)
         n_folds = len(folds)
-        selected, selected_notes = score_models(named_models, noise_table.table, folds, deciding, chosen, seed)
-        sets = noise_table.column_sets(sizes, n_draws)
-        found, fit_notes = score_models(named_models, noise_table.table, folds, deciding, sets, seed)
-    all_scores = {name: values[0].reshape(-1, len(sizes), n_folds) for name, values in found.items()}
-    selected_scores = {name: values[0].reshape(-1, len(selection_sizes), n_folds) for name, values in selected.items()}
+        selected, selected_notes = trial.score(chosen)
+        found, fit_notes = trial.score(noise_table.column_sets(sizes, n_draws))
+    all_scores = {name: one[0].reshape(-1, len(sizes), n_folds) for name, one in zip(trial.models, found, strict=True)}
+    selected_scores = {
+        name: one[0].reshape(-1, len(selection_sizes), n_folds)
+        for name, one in zip(trial.models, selected, strict=True)
+    }
     n_added_selected = chosen[:, :, noise_table.n_own :].sum(axis=2).reshape(-1, len(selection_sizes), n_folds)
-    messages += [*model_notes, *scoring_notes, *dict.fromkeys([*fit_notes, *selected_notes])]
+    messages = [*trial.row_notes, *trial.model_notes, *dict.fromkeys([*fit_notes, *selected_notes])]
     if best is None:
         sentence = f"No column of at most {_MAX_LEVELS} levels has a positive merit, so none was copied."
         messages.append(Verdict("TZ503", sentence))
     warn_user(messages)
     return NoiseExperiment(
         n_added=sizes,
-        models={name: model.label for name, model in named_models.items()},
-        scoring=deciding[0].name,
+        models=trial.labels,
+        scoring=trial.scorings[0].name,
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=len(table.schema.used),
@@ -213,7 +219,7 @@ def run_noise_experiment(
         n_added_selected=dict(zip(("random", "copies"), n_added_selected, strict=False)),
         variance_factor=folds.variance_factor,
         notes=(*messages, *folds.fold_notes),
-        seed=seed,
+        seed=trial.seed,
     )
 
 
@@ -492,44 +498,37 @@ def compare_columns(
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("compare_columns requires a target, but the target y is None.")
-        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        messages, schema = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes], opened.schema
-        adapter.check(schema)
+        rows = opened, _ = open_rows("compare_columns", table, max_rows, n_splits, rng)
+        adapter.check(opened.schema)
         folds = draw_folds(opened, n_splits, rng)
-        messages += folds.fold_warnings
-        named_models, model_notes = resolve_models(models, schema)
-        for model in named_models.values():
-            model.check(schema)
-        scorings, scoring_notes = resolve_scorings(scoring, opened, folds, named_models.values())
+        trial = Trial.open(rows, folds, models, scoring, model_seed(random_state, folds))
         known_sets = None if report is None else _report_fold_sets(report, opened, folds, random_state)
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
         fold_sets = select_in_folds(adapter, opened, folds)[0] if known_sets is None else known_sets
-        every, none = np.ones_like(fold_sets), np.zeros_like(fold_sets)
-        scores, fit_notes = score_models(
-            named_models, opened, folds, scorings, np.stack([every, fold_sets, none]), seed
-        )
-    warn_user([*messages, *model_notes, *scoring_notes, *fit_notes])
-    names = [scoring.name for scoring in scorings]
-
-    def fold_scores(name: str, which: int) -> list[FoldScores]:
-        return [FoldScores(values, folds.variance_factor) for values in scores[name][:, which]]
-
+        scores, fit_notes = trial.score(np.stack([np.ones_like(fold_sets), fold_sets, np.zeros_like(fold_sets)]))
+    warn_user([*trial.row_notes, *trial.model_notes, *fit_notes])
+    names = [one.name for one in trial.scorings]
+    every, selected, baseline = (
+        {
+            (model, scoring): trial.fold_scores(scores[m, k, which])
+            for m, model in enumerate(trial.models)
+            for k, scoring in enumerate(names)
+        }
+        for which in range(3)
+    )
+    first = next(iter(trial.models))
     return ColumnComparison(
         selector=adapter.label,
         folds_description=folds.description,
-        models={name: model.label for name, model in named_models.items()},
+        models=trial.labels,
         scorings=tuple(names),
         n_samples=len(folds.used_rows),
-        n_columns=len(schema.used),
+        n_columns=len(opened.schema.used),
         fold_sets=fold_sets,
-        baseline=dict(zip(names, fold_scores(next(iter(scores)), 2), strict=True)),
-        all_columns={(name, key): one for name in scores for key, one in zip(names, fold_scores(name, 0), strict=True)},
-        selected={(name, key): one for name in scores for key, one in zip(names, fold_scores(name, 1), strict=True)},
-        notes=(*messages, *folds.fold_notes, *model_notes, *scoring_notes, *fit_notes, *adapter.notes),
-        seed=seed,
+        baseline={name: baseline[first, name] for name in names},
+        all_columns=every,
+        selected=selected,
+        notes=(*trial.row_notes, *folds.fold_notes, *trial.model_notes, *fit_notes, *adapter.notes),
+        seed=trial.seed,
     )
 
 
@@ -666,10 +665,8 @@ def selection_report(
         check_integer("semi_synthetic", semi_synthetic, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
-        opened, weight_notes = drop_zero_weights(table)
+        opened, row_notes = open_rows("selection_report", table, None, n_splits, rng)
         schema = opened.schema
-        if schema.target is None:
-            raise DataError("selection_report requires a target, but the target y is None.")
         of_merit = adapter.model_and_scoring(schema) if model is None else None
         if of_merit is None:
             default = "naive_bayes" if schema.has_classes else "knn"
@@ -685,21 +682,19 @@ def selection_report(
         scorer.check_weights(schema)
         check_scoring_target(scorer, schema, opened.target_values()[folds.used_rows])
         others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        assessment = _Assessment(opened, folds, adapter, scored_model, (scorer, *others), seed)
+        trial = Trial(opened, folds, {"": scored_model}, [scorer, *others], model_seed(random_state, folds))
         with capture_warnings() as search_warnings:
             choice = adapter.select_full_table(opened, folds.table_seed)
         fold_sets, fold_messages = select_in_folds(adapter, opened, folds)
-        scores, fit_notes = assessment.score_roles(choice.support, fold_sets)
+        scores, fit_notes = _score_roles(trial, choice.support, fold_sets)
         n_shuffles = default_n_permutations(opened.schema) if n_permutations is None else n_permutations
-        null = assessment.permutation_null(choice, n_shuffles, rng) if n_shuffles else None
+        null = _permutation_null(trial, adapter, choice, n_shuffles, rng) if n_shuffles else None
         error_rates = (
             report_error_rates(opened, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
             if semi_synthetic
             else None
         )
-    input_notes = [*table.schema.dropped_row_notes, *weight_notes]
-    messages = list(dict.fromkeys([*input_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
+    messages = list(dict.fromkeys([*row_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
     warn_user(messages)
     notes: list[str] = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
     if n_permutations is None:
@@ -732,86 +727,67 @@ def selection_report(
         null=null,
         error_rates=error_rates,
         notes=tuple(notes),
-        seed=int(random_state) if isinstance(random_state, Integral) else None,
+        seed=given_seed(random_state),
     )
 
 
-@dataclass(frozen=True)
-class _Assessment:
-    """A selector, and the model and scorings that assess its selections on the same folds.
+def _score_roles(trial: Trial, support: Masks, fold_sets: Masks) -> tuple[dict[str, RoleScores], list[Verdict]]:
+    """Return the scores by scorer, and the warnings of the fits.
 
-    Attributes
-    ----------
-    table : Table
-    folds : Folds
-    selector : SelectorAdapter
-    model : Model
-    scorings : tuple of Scoring
-        The deciding one first.
-    seed : int
-        Seed of the model.
+    Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
     """
+    (model,), folds = trial.models.values(), trial.folds
 
-    table: Table
-    folds: Folds
-    selector: SelectorAdapter
-    model: Model
-    scorings: tuple[Scoring, ...]
-    seed: int
+    def score(sets: Masks | None) -> SetScores:
+        return score_folds(model, trial.table, folds, trial.scorings, sets=sets, seed=trial.seed)
 
-    def score_roles(self, support: Masks, fold_sets: Masks) -> tuple[dict[str, RoleScores], list[Verdict]]:
-        """Return the scores by scorer, and the warnings of the fits.
+    progress.report_progress(_SCORES_LABEL, 0, 2)
+    found = score(np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)]))
+    notes = list(found.notes)
+    progress.report_progress(_SCORES_LABEL, 1, 2)
+    every: SetScores | None = None
+    with suppress(MemoryError):
+        every = score(None)
+        notes += every.notes
+    progress.report_progress(_SCORES_LABEL, 2, 2)
+    scores = {}
+    for k, scoring in enumerate(trial.scorings):
+        all_columns = None if every is None else trial.fold_scores(every.values[k, 0])
+        nested, apparent, baseline = map(trial.fold_scores, found.values[k])
+        scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
+    return scores, list(dict.fromkeys(notes))
 
-        Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
-        """
-        sets = np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)])
-        progress.report_progress(_SCORES_LABEL, 0, 2)
-        found = self._score(self.table, sets)
-        notes = list(found.notes)
-        progress.report_progress(_SCORES_LABEL, 1, 2)
-        every: SetScores | None = None
-        with suppress(MemoryError):
-            every = self._score(self.table, None)
-            notes += every.notes
-        progress.report_progress(_SCORES_LABEL, 2, 2)
-        scores = {}
-        for k, scoring in enumerate(self.scorings):
-            nested, apparent, baseline = (FoldScores(values, self.folds.variance_factor) for values in found.values[k])
-            all_columns = None if every is None else FoldScores(every.values[k, 0], self.folds.variance_factor)
-            scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
-        return scores, list(dict.fromkeys(notes))
 
-    def _score(self, table: Table, sets: Masks | None) -> SetScores:
-        return score_folds(self.model, table, self.folds, self.scorings, sets=sets, seed=self.seed)
+def _permutation_null(
+    trial: Trial, selector: SelectorAdapter, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator
+) -> PermutationNull:
+    """Return the permutation null distribution: the statistic of the search for shuffled targets."""
+    table, by_merit = trial.table, selector.reads_target
+    shuffle = target_shuffle(table, trial.folds.used_rows)
+    (model,) = trial.models.values()
 
-    def permutation_null(self, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator) -> PermutationNull:
-        """Return the permutation null distribution: the statistic of the search for shuffled targets."""
-        table, selector = self.table, self.selector
-        shuffle = target_shuffle(table, self.folds.used_rows)
-        by_merit = selector.reads_target
+    def statistic(view: Table, folds: Folds, choice: SelectedColumns) -> float:
+        if by_merit:
+            assert choice.merit is not None
+            return choice.merit
+        scores = score_folds(model, view, folds, trial.scorings[0], sets=choice.support[None], seed=trial.seed)
+        return float(scores.values.mean())
 
-        def statistic(view: Table, folds: Folds, choice: SelectedColumns) -> float:
-            if by_merit:
-                assert choice.merit is not None
-                return choice.merit
-            scores = score_folds(self.model, view, folds, self.scorings[0], sets=choice.support[None], seed=self.seed)
-            return float(scores.values.mean())
+    def permuted_statistic(seed: int) -> float:
+        shuffle_rng = np.random.default_rng(seed)
+        view = with_target(table, shuffle.draw(shuffle_rng))
+        choice = selector.select(view, int(shuffle_rng.integers(2**31)))
+        folds = trial.folds
+        if not by_merit and table.schema.has_classes and table.time is None:
+            # The folds of the real target are stratified by it: of a shuffled one, some would have rows of one class only.
+            folds = draw_folds(view, len(folds), shuffle_rng)
+        return statistic(view, folds, choice)
 
-        def permuted_statistic(seed: int) -> float:
-            shuffle_rng = np.random.default_rng(seed)
-            view = with_target(table, shuffle.draw(shuffle_rng))
-            choice = selector.select(view, int(shuffle_rng.integers(2**31)))
-            folds = self.folds
-            if not by_merit and table.schema.has_classes and table.time is None:
-                # The folds of the real target are stratified by it: of a shuffled one, some would have rows of one class only.
-                folds = draw_folds(view, len(folds), shuffle_rng)
-            return statistic(view, folds, choice)
-
-        seeds, targets = rng.integers(0, 2**63, n_shuffles).tolist(), number_items("Shuffled target", n_shuffles)
-        results = repeat_selections("Shuffled targets", selector, table, permuted_statistic, seeds, targets)
-        null_values = np.array([value for value, _ in results])
-        name = "merit" if by_merit else "apparent score"
-        return PermutationNull(null_values, statistic(table, self.folds, choice), name, shuffle.description)
+    seeds, targets = rng.integers(0, 2**63, n_shuffles).tolist(), number_items("Shuffled target", n_shuffles)
+    results = repeat_selections("Shuffled targets", selector, table, permuted_statistic, seeds, targets)
+    null_values = np.array([value for value, _ in results])
+    name = "merit" if by_merit else "apparent score"
+    return PermutationNull(null_values, statistic(table, trial.folds, choice), name, shuffle.description)
 
 
 def _count_messages(fold_messages: Sequence[Sequence[Verdict]], known_messages: set[Verdict]) -> list[Verdict]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings, score_models
+from tamiz.assessment.findings import FoldScores
+from tamiz.assessment.fold_scores import Trial, ignore_known_warnings, model_seed, open_rows
 from tamiz.assessment.score_report import ALL_COLUMNS, CandidateSelection, Recommendation, ScoredPath
 from tamiz.assessment.selector_adapters import (
     ColumnSetAdapter,
@@ -29,9 +30,7 @@ from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
-from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
-from tamiz.models.named_models import Model, resolve_models
-from tamiz.models.scoring import Scoring
+from tamiz.models.folds import draw_folds
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn_user
@@ -42,10 +41,9 @@ from tamiz.search.forward import Forward
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.schema import Schema
-from tamiz.table.views import as_training_table, select_rows, with_metadata
+from tamiz.table.views import as_training_table, positive_weight_rows, select_rows, with_metadata
 
 # The labels of the default candidates, and of the default subset of a study.
 _LABELS = {
@@ -64,7 +62,7 @@ _MAX_COORDINATES = 1_000
 # Above the first number of columns the importance is that of shallow trees, in place of permutation in gradient boosting; a table
 # with more values than the second is sampled.
 _MAX_PERMUTED, _MAX_TREE_VALUES, _MIN_TREE_ROWS = 100, 1_000_000, 100
-# Folds of the wrapper inside each fold of the comparison.
+# Folds of the wrapper inside each fold of the trial.
 _INNER_FOLDS = 5
 # The work of a search, at most: rows times columns times steps of MRMR, and rows times sets of the wrapper, of which each
 # costs as much as some more rows. Each is 2 to 3 s.
@@ -153,69 +151,55 @@ class SearchedSets:
     fold_sets: Masks
 
 
-@dataclass(frozen=True)
-class CandidateComparison:
-    """Searches and scores candidates on the same table, folds and models."""
+def _search_candidates(
+    trial: Trial, selectors: Mapping[str, SelectorAdapter]
+) -> tuple[dict[str, SearchedSets], list[Verdict]]:
+    """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
+    used = np.zeros((1, trial.table.schema.n_columns), dtype=bool)
+    used[0, trial.table.schema.used] = True
+    found = {ALL_COLUMNS: SearchedSets("All columns", used, np.tile(used, (1, len(trial.folds), 1)))}
+    failure_notes = []
+    for name, one in selectors.items():
+        try:
+            found[name] = _search_candidate(trial, one, _LABELS.get(name), side_by_side=name in _KERNEL_SEARCHES)
+        except (DataError, MemoryError) as error:
+            sentence = f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}"
+            failure_notes.append(Verdict("TZ503", sentence))
+    return found, failure_notes
 
-    table: Table
-    folds: Folds
-    models: dict[str, Model]
-    scorings: list[Scoring]
-    seed: int
 
-    def all_columns(self) -> SearchedSets:
-        used = np.zeros((1, self.table.schema.n_columns), dtype=bool)
-        used[0, self.table.schema.used] = True
-        return SearchedSets("All columns", used, np.tile(used, (1, len(self.folds), 1)))
+def _search_candidate(
+    trial: Trial, selector: SelectorAdapter, label: str | None, *, side_by_side: bool
+) -> SearchedSets:
+    table, folds = trial.table, trial.folds
+    selector.check(table.schema)
 
-    def search_candidates(
-        self, selectors: Mapping[str, SelectorAdapter]
-    ) -> tuple[dict[str, SearchedSets], list[Verdict]]:
-        """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
-        found = {ALL_COLUMNS: self.all_columns()}
-        failure_notes = []
-        for name, one in selectors.items():
-            try:
-                found[name] = self._search_candidate(one, _LABELS.get(name), side_by_side=name in _KERNEL_SEARCHES)
-            except (DataError, MemoryError) as error:
-                sentence = f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}"
-                failure_notes.append(Verdict("TZ503", sentence))
-        return found, failure_notes
+    def choose(at: int) -> dict[int, Masks]:
+        rows = as_training_table(table if at < 0 else select_rows(table, folds[at].train))
+        return selector.select_by_size(rows, folds.table_seed if at < 0 else folds.seeds[at])
 
-    def _search_candidate(self, selector: SelectorAdapter, label: str | None, *, side_by_side: bool) -> SearchedSets:
-        selector.check(self.table.schema)
-        parts, seeds = self.folds.splits, self.folds.seeds
-
-        def choose(at: int) -> dict[int, Masks]:
-            rows = as_training_table(self.table if at < 0 else select_rows(self.table, parts[at].train))
-            return selector.select_by_size(rows, self.folds.table_seed if at < 0 else seeds[at])
-
-        results = repeat_selections(
+    names = ["All rows", *number_items("Fold", len(folds))]
+    on_all_rows, *in_folds = [
+        sets
+        for sets, _ in repeat_selections(
             f"Searches by {selector.label}",
             selector,
-            self.table,
+            table,
             choose,
-            range(-1, len(parts)),
-            ["All rows", *number_items("Fold", len(parts))],
+            range(-1, len(folds)),
+            names,
             side_by_side=side_by_side,
         )
-        on_all_rows, *in_folds = [sets for sets, _ in results]
-        # A column with few values may have none in a fold, which then has fewer columns to choose from.
-        sizes = [size for size in on_all_rows if all(size in sets for sets in in_folds)]
-        if not sizes:
-            raise DataError("the folds have no set of the same size.")
-        return SearchedSets(
-            label or selector.label,
-            np.stack([on_all_rows[size] for size in sizes]),
-            np.stack([[sets[size] for sets in in_folds] for size in sizes]),
-        )
-
-    def score_sets(self, models: Sequence[str], fold_sets: Masks) -> tuple[Floats, list[Verdict]]:
-        """Return the scores of models on sets, of shape (n_models, n_scorings, n_sets, n_folds), and the warnings of fits."""
-        values, notes = score_models(
-            {name: self.models[name] for name in models}, self.table, self.folds, self.scorings, fold_sets, self.seed
-        )
-        return np.stack([values[name] for name in models]), notes
+    ]
+    # A column with few values may have none in a fold, which then has fewer columns to choose from.
+    sizes = [size for size in on_all_rows if all(size in sets for sets in in_folds)]
+    if not sizes:
+        raise DataError("the folds have no set of the same size.")
+    return SearchedSets(
+        label or selector.label,
+        np.stack([on_all_rows[size] for size in sizes]),
+        np.stack([[sets[size] for sets in in_folds] for size in sizes]),
+    )
 
 
 # The largest share of what the reference leaves unexplained (1 - score) that the recommended columns may leave in addition.
@@ -336,32 +320,23 @@ def recommend_columns(
     check_metadata("recommend_columns()", readers, params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("recommend_columns requires a target, but the target y is None.")
+        rows = opened, _ = open_rows("recommend_columns", table, max_rows, n_splits, rng)
+        schema = opened.schema
         same, equivalence_notes = dict[int, int](), list[Verdict]()
         if candidates is None:
-            same = leave_out_equivalents(whole)[1]
-            equivalence_notes = describe_equivalents(same, whole.schema.names)
-        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        schema = opened.schema
+            same = leave_out_equivalents(positive_weight_rows(table))[1]
+            equivalence_notes = describe_equivalents(same, schema.names)
         # The folds of a sample are those of a table of these rows.
         folds = draw_folds(opened, n_splits, make_rng(random_state) if isinstance(random_state, Integral) else rng)
-        named_models, model_notes = resolve_models(models, schema)
-        for model in named_models.values():
-            model.check(schema)
-        scorings, scoring_notes = resolve_scorings(scoring, opened, folds, named_models.values())
+        trial = Trial.open(rows, folds, models, scoring, model_seed(random_state, folds))
         selectors = default_candidates(schema, left_out=same) if candidates is None else candidates
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        comparison = CandidateComparison(opened, folds, named_models, scorings, seed)
-        adapters = {name: adapt_selector(one) for name, one in selectors.items()}
-        found, failure_notes = comparison.search_candidates(adapters)
+        found, failure_notes = _search_candidates(trial, {name: adapt_selector(one) for name, one in selectors.items()})
         if recommend is not None and recommend not in found:
             raise DataError(" ".join(failure_notes) or f"No candidate is named {recommend!r}.")
-        pool, baseline, fit_notes = _score_pool(comparison, found)
+        pool, baseline, fit_notes = _score_pool(trial, found)
         pool = pool.restrict(recommend, keep_all=keep_all)
-        chosen, rejected, apparent = _choose(comparison, pool)
-        made = _score_candidates(comparison, found, pool, chosen, list(rejected))
+        chosen, rejected, apparent = _choose(trial, pool)
+        made = _score_candidates(trial, found, pool, chosen, list(rejected))
         sets = pool.chosen_without_each_fold(chosen, list(rejected))
     rejection_notes = [
         Verdict(
@@ -372,24 +347,14 @@ def recommend_columns(
         for at, model in rejected.items()
         if model == pool.model
     ]
-    if others := list(dict.fromkeys(named_models[model].label for model in rejected.values() if model != pool.model)):
+    if others := list(dict.fromkeys(trial.models[model].label for model in rejected.values() if model != pool.model)):
         n = sum(model != pool.model for model in rejected.values())
         sentence = (
             f"{n} smaller selection{'s are' if n > 1 else ' is'} not recommended, because on them {list_names(others)} loses more, "
             "which may be the best model on all columns."
         )
         rejection_notes.append(Verdict("TZ303", sentence))
-    notes = (
-        *table.schema.dropped_row_notes,
-        *weight_notes,
-        *sample_notes,
-        *folds.fold_warnings,
-        *model_notes,
-        *scoring_notes,
-        *failure_notes,
-        *fit_notes,
-        *rejection_notes,
-    )
+    notes = (*trial.row_notes, *trial.model_notes, *failure_notes, *fit_notes, *rejection_notes)
     warn_user(notes)
     return Recommendation(
         candidates=made,
@@ -401,14 +366,14 @@ def recommend_columns(
         names=tuple(schema.names),
         margin=pool.rate().margin,
         deciding_model=pool.model,
-        models={name: model.label for name, model in named_models.items()},
-        scorings=tuple(one.name for one in scorings),
+        models=trial.labels,
+        scorings=tuple(one.name for one in trial.scorings),
         baseline=baseline,
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
         notes=(*notes, *equivalence_notes),
-        seed=seed,
+        seed=trial.seed,
         requested=recommend is not None,
     )
 
@@ -519,15 +484,15 @@ class _Pool:
 
 
 def _score_pool(
-    comparison: CandidateComparison, searched: Mapping[str, SearchedSets]
+    trial: Trial, searched: Mapping[str, SearchedSets]
 ) -> tuple[_Pool, dict[str, FoldScores], list[Verdict]]:
     """Return all sets with their scores, the baseline scores by scorer, and the warnings of fits."""
-    factor, models = comparison.folds.variance_factor, list(comparison.models)
+    factor, models = trial.folds.variance_factor, list(trial.models)
     every = searched[ALL_COLUMNS]
     # All columns, and none.
-    ends, notes = comparison.score_sets(models, np.concatenate([every.fold_sets, np.zeros_like(every.fold_sets)]))
+    ends, notes = trial.score(np.concatenate([every.fold_sets, np.zeros_like(every.fold_sets)]))
     best = int(ends[:, 0, 0].mean(axis=1).argmax())
-    name = comparison.scorings[0].name
+    name = trial.scorings[0].name
     scores = ends[:, 0, 0]
     behind = [FoldScores(scores[best] - one, factor) for one in scores]
     pool = _Pool(
@@ -550,7 +515,7 @@ def _score_pool(
         # The largest set of every path that is left.
         at = {name: sets.pop() for name, sets in left.items()}
         fold_sets = np.stack([searched[name].fold_sets[k] for name, k in at.items()])
-        more, more_notes = comparison.score_sets([pool.model], fold_sets)
+        more, more_notes = trial.score(fold_sets, [pool.model])
         notes += more_notes
         pool = replace(
             pool,
@@ -562,11 +527,11 @@ def _score_pool(
         worse = pool.rate().worse
         own = {name: [bool(worse[k]) for k, of in enumerate(pool.names) if of == name] for name in left}
         left = {name: sets for name, sets in left.items() if sets and own[name][-_FAILURES:] != _FAILURES * [True]}
-    baseline = {one.name: FoldScores(ends[0, k, 1], factor) for k, one in enumerate(comparison.scorings)}
+    baseline = {one.name: FoldScores(ends[0, k, 1], factor) for k, one in enumerate(trial.scorings)}
     return pool, baseline, list(dict.fromkeys(notes))
 
 
-def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int, str], Floats]:
+def _choose(trial: Trial, pool: _Pool) -> tuple[int, dict[int, str], Floats]:
     """Return the recommended set, the model under which each rejected set may lose more, and the scores on all rows' columns.
 
     A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
@@ -578,14 +543,14 @@ def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int
         fixed = np.tile(pool.supports[at], (1, pool.fold_sets.shape[1], 1))
         scores = pool.scores
         if (fixed[0] != pool.fold_sets[at]).any():
-            scores = np.concatenate([scores, comparison.score_sets([pool.model], fixed)[0][0]], axis=1)
+            scores = np.concatenate([scores, trial.score(fixed, [pool.model])[0][0]], axis=1)
             apparent[at] = scores[0, -1]
         else:
             apparent[at] = scores[0, at]
         if at == 0:
             return at, rejected, apparent[at]
         fixed_is_good = scores is pool.scores or replace(pool, scores=scores).rate().good[-1]
-        losing = _losing_contender(comparison, pool, at) if fixed_is_good else pool.model
+        losing = _losing_contender(trial, pool, at) if fixed_is_good else pool.model
         if losing is None:
             return at, rejected, apparent[at]
         rejected[at] = losing
@@ -594,11 +559,11 @@ def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int
             return first, {k: model for k, model in rejected.items() if k != first}, apparent[first]
 
 
-def _losing_contender(comparison: CandidateComparison, pool: _Pool, at: int) -> str | None:
+def _losing_contender(trial: Trial, pool: _Pool, at: int) -> str | None:
     """Return a model that may be the best one on all columns and loses more than the margin on a set; None if there is none."""
     if not pool.contenders:
         return None
-    found = comparison.score_sets(list(pool.contenders), pool.fold_sets[[at]])[0][:, 0, 0]
+    found = trial.score(pool.fold_sets[[at]], list(pool.contenders))[0][:, 0, 0]
     for (model, every), one in zip(pool.contenders.items(), found, strict=True):
         if (every - one).mean() > loss_margin(float(every.mean()), pool.perfect):
             return model
@@ -606,7 +571,7 @@ def _losing_contender(comparison: CandidateComparison, pool: _Pool, at: int) -> 
 
 
 def _score_candidates(
-    comparison: CandidateComparison,
+    trial: Trial,
     searched: Mapping[str, SearchedSets],
     pool: _Pool,
     chosen: int,
@@ -620,12 +585,12 @@ def _score_candidates(
         own = [at for at, of in enumerate(pool.names) if of == name]
         best = min(own, key=lambda at: (not good[at], pool.sizes[at] if good[at] else -means[at]))
         shown.append(chosen if chosen in own else best)
-    models = list(comparison.models)
-    scores = np.empty((len(models), len(comparison.scorings), len(shown), len(comparison.folds)))
+    models = list(trial.models)
+    scores = np.empty((len(models), len(trial.scorings), len(shown), len(trial.folds)))
     scores[models.index(pool.model)] = pool.scores[:, shown]
     if others := [name for name in models if name != pool.model]:
-        scores[[models.index(name) for name in others]] = comparison.score_sets(others, pool.fold_sets[shown])[0]
-    names = np.array(comparison.table.schema.names, dtype=object)
+        scores[[models.index(name) for name in others]] = trial.score(pool.fold_sets[shown], others)[0]
+    names = np.array(trial.table.schema.names, dtype=object)
     made = {}
     for k, (name, at) in enumerate(zip(searched, shown, strict=True)):
         made[name] = CandidateSelection(
@@ -635,7 +600,7 @@ def _score_candidates(
             {
                 (model, scoring.name): FoldScores(scores[m, q, k], pool.variance_factor)
                 for m, model in enumerate(models)
-                for q, scoring in enumerate(comparison.scorings)
+                for q, scoring in enumerate(trial.scorings)
             },
         )
     return made

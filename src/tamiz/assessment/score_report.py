@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.assessment.findings import SelectionErrorRates, Stability, stability
-from tamiz.assessment.fold_scores import FoldScores
+from tamiz.assessment.findings import FoldScores, SelectionErrorRates, Stability, stability
 from tamiz.runtime.codec import JsonResult, check_known, check_lengths
 from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.selection.null_distribution import PermutationNull

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.linear_model import Ridge
 
 from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.assessment.findings import SelectionErrorRates, SignalStrength, Truth
-from tamiz.assessment.fold_scores import ignore_known_warnings
+from tamiz.assessment.fold_scores import ignore_known_warnings, open_rows
 from tamiz.assessment.selector_adapters import (
     SelectorAdapter,
     adapt_selector,
@@ -27,9 +26,9 @@ from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.estimators import check_metadata
-from tamiz.models.folds import Fold, Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Fold, Folds, draw_folds
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed, given_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.table.base import Table
@@ -459,12 +458,8 @@ def selection_error_rates(
         check_integer("max_rows", max_rows, low=_MIN_ROWS)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("selection_error_rates requires a target, but the target y is None.")
-        adapter.check(whole.schema)
-        opened, sample_notes = sample_rows(whole, max_rows, _N_SPLITS, rng)
-        messages = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes]
+        opened, messages = open_rows("selection_error_rates", table, max_rows, _N_SPLITS, rng)
+        adapter.check(opened.schema)
         targets = SyntheticTargets(opened)
         with capture_warnings() as search_warnings:
             support = adapter.select(opened, int(rng.integers(2**31))).support if n_true is None else None
@@ -478,9 +473,8 @@ def selection_error_rates(
         else:
             level = Signal(float(signal), "as requested")
         warn_user(dict.fromkeys(messages))
-        seed = int(random_state) if isinstance(random_state, Integral) else None
         rates = simulate_error_rates(targets, adapter, columns, level, n_draws, rng)
-    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=seed)
+    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=given_seed(random_state))
 
 
 def report_error_rates(

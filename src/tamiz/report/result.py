@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.findings import FoldScores
     from tamiz.report.records.columns import RankingRecord
     from tamiz.report.records.study import StepTiming
     from tamiz.runtime.verdicts import Verdict

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.findings import FoldScores
     from tamiz.assessment.score_report import Added, NoiseExperiment, SelectionReport
     from tamiz.report.records.study import StudyRecord
     from tamiz.runtime.codec import Interval
