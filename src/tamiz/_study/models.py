@@ -22,6 +22,7 @@ from tamiz.selection.permutation_null import default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns
 
 if TYPE_CHECKING:
     from tamiz.assessment import NoiseExperiment, Recommendation, SelectionErrorRates, SelectionReport
@@ -141,17 +142,14 @@ class ModelEvaluation:
 
     def added_p_values(self, columns: Sequence[int], model: str) -> dict[int, float]:
         """Return the adjusted p-value of what each column adds to the others in a model; empty if that takes too long or fails."""
-        from tamiz.assessment.column_importance import selection_importance, selection_work
+        from tamiz.assessment.column_importance import conditional_importance, importance_work
 
-        work = selection_work(self.table, columns)
-        if (
-            len(columns) < 2
-            or work.n_screened_values + 1000 * work.n_predicted_rows > self.budget.scale * MAX_IMPORTANCE_WORK
-        ):
+        if len(columns) < 2 or importance_work(self.table, columns) > self.budget.scale * MAX_IMPORTANCE_WORK:
             return {}
         try:
             with capture_warnings():
-                found = selection_importance(self.table, columns, model, n_splits=self.n_splits, random_state=self.seed)
+                rows = select_columns(self.table, columns)
+                found = conditional_importance(rows, model=model, n_splits=self.n_splits, random_state=self.seed)
         except (DataError, MemoryError):
             return {}
         numbers = {name: j for j, name in enumerate(self.table.schema.names)}

@@ -49,7 +49,7 @@ from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import untestable_reason
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import positive_weight_rows, select_rows, target_array, weight_array
+from tamiz.table.views import positive_weight_rows, sample_table, target_array, weight_array
 
 # The false discovery rate, and the power for which the smallest detectable effect is reported.
 POWER = 0.8
@@ -66,12 +66,6 @@ class TableTests:
 
 def run_tests(table: Table, known: StatisticsCache) -> TableTests | None:
     """Return a test of independence of every column and the target, None without a target.
-
-    Parameters
-    ----------
-    table : Table
-    known : StatisticsCache
-        The statistics of the ranking; what they lack is computed in another pass.
 
     Notes
     -----
@@ -108,19 +102,6 @@ def describe_column_tests(found: TableTests | None, schema: Schema) -> ColumnTes
 def describe_uncut_columns(table: Table, known: StatisticsCache, found: TableTests | None) -> UncutColumns | None:
     """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
 
-    Parameters
-    ----------
-    table : Table
-    known : StatisticsCache
-        The statistics of the ranking.
-    found : TableTests or None
-        The tests of the table.
-
-    Returns
-    -------
-    UncutColumns or None
-        None if every column has a cut point, or nothing was discretised.
-
     Notes
     -----
     The test is one-way analysis of variance for classes, and the t test of Pearson's correlation, as an F test, for a numeric
@@ -154,14 +135,7 @@ def describe_uncut_columns(table: Table, known: StatisticsCache, found: TableTes
 
 
 def detectable_effect(df_between: float, df_within: float, level: float, power: float = POWER) -> float:
-    """Return the smallest share of the variance that an F test detects with a given power.
-
-    Parameters
-    ----------
-    df_between, df_within : float
-        Degrees of freedom.
-    level, power : float
-    """
+    """Return the smallest share of the variance that an F test detects with a given power."""
     critical = stats.f.isf(level, df_between, df_within)
 
     def lacking(noncentrality: float) -> float:
@@ -337,12 +311,6 @@ def describe_distributions(table: Table, columns: Sequence[int]) -> Distribution
     """Return the weighted counts of columns in intervals or by level, for each group of the target.
 
     Intervals have equal width, and equal ratio where positive numbers have a heavy tail.
-
-    Parameters
-    ----------
-    table : Table
-    columns : sequence of int
-        The numbers of the columns.
     """
     groups, of_row = _group_rows(table)
     weight = weight_array(table)
@@ -589,10 +557,7 @@ def describe_associations(
     schema = opened.schema
     if schema.target is None:
         raise DataError("describe_associations needs a target; pass y, or open_table(..., target=...).")
-    if schema.n_rows > _MAX_ROWS:
-        rows = make_rng(random_state).choice(schema.n_rows, _MAX_ROWS, replace=False)
-        opened = select_rows(opened, np.sort(rows))
-    table = _Table(opened)
+    table = _Table(sample_table(opened, _MAX_ROWS, make_rng(random_state)))
     with parallel.thread_session():
         found = list(parallel.map_blocks(table.describe, schema.used.tolist()))
     return _adjust(found)

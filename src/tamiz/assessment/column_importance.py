@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -22,6 +22,7 @@ from tamiz.models.permutation_losses import column_positions
 from tamiz.models.refits import RefitBackend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
+from tamiz.runtime.codec import pop_rows, to_json
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
@@ -31,7 +32,6 @@ from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.subsets.evaluator import Unit
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.views import select_columns
 
 ImportanceMethod: TypeAlias = Literal["cfi", "loco"]
 METHODS: tuple[ImportanceMethod, ...] = ("cfi", "loco")
@@ -43,6 +43,12 @@ _LABELS = {"cfi": "conditional feature importance", "loco": "leave-one-covariate
 _VALUES_PER_BATCH = 2**21
 # Regressions with more coefficients than the other rows are not corrected for in full, with a warning.
 _MIN_FREE_SHARE = 0.5
+
+
+# The fields that have an entry for every unit of columns, and their names in a row of JSON.
+_UNIT_FIELDS = {"names": "name", "column_groups": "columns"} | {
+    name: name for name in ("importance", "standard_error", "interval", "p_value", "adjusted_p_value")
+}
 
 
 @dataclass(frozen=True)
@@ -102,40 +108,10 @@ class ConditionalImportance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON types."""
-        return {
-            "method": self.method,
-            "model": self.model,
-            "loss": self.loss,
-            "model_loss": self.model_loss,
-            "baseline_loss": self.baseline_loss,
-            "correction": self.correction,
-            "folds": self.folds_description,
-            "n_rows": self.n_rows,
-            "n_repeats": self.n_repeats,
-            "units": [
-                {
-                    "name": name,
-                    "columns": list(columns),
-                    "importance": importance,
-                    "standard_error": error,
-                    "interval": interval,
-                    "p_value": p,
-                    "adjusted_p_value": adjusted,
-                }
-                for name, columns, importance, error, interval, p, adjusted in zip(
-                    self.names,
-                    self.column_groups,
-                    self.importance.tolist(),
-                    self.standard_error.tolist(),
-                    self.interval.tolist(),
-                    self.p_value.tolist(),
-                    self.adjusted_p_value.tolist(),
-                    strict=True,
-                )
-            ],
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
+        plain = to_json(self)
+        plain["units"] = pop_rows(plain, _UNIT_FIELDS)
+        plain["folds"] = plain.pop("folds_description")
+        return plain
 
     def __repr__(self) -> str:
         loss = self.loss.replace("_", " ")
@@ -321,51 +297,13 @@ def conditional_importance(
     )
 
 
-class ImportanceWork(NamedTuple):
-    """The work of `selection_importance`: counts of what it does most.
-
-    Attributes
-    ----------
-    n_fits : int
-        Fits of the model, to 1 - 1 / n_splits of the rows.
-    n_predicted_rows : int
-        Rows that the model predicts.
-    n_screened_values : int
-        Values that are multiplied for regressions of the columns on each other; about 1e9 a second.
-    """
-
-    n_fits: int
-    n_predicted_rows: int
-    n_screened_values: int
-
-
-def selection_work(
+def importance_work(
     table: Table, columns: Sequence[int], *, n_splits: int = 5, n_repeats: int = 5, max_rows: int = 3000
-) -> ImportanceWork:
+) -> float:
+    """Return the work of `conditional_importance` of some columns, about 1e9 a second: products of regressions, and predictions."""
     n, p = min(max_rows, table.schema.n_rows), len(columns)
     width = sum(max(1, len(table.schema.columns[j].levels)) for j in columns)
-    return ImportanceWork(n_splits, n * (1 + p * n_repeats), n * width * (n_splits * width + 2 * p * p))
-
-
-def selection_importance(
-    table: Table,
-    columns: Sequence[int],
-    model: str,
-    *,
-    n_splits: int = 5,
-    n_repeats: int = 5,
-    max_rows: int = 3000,
-    random_state: Seed = 0,
-) -> ConditionalImportance:
-    """Return what each of some columns of a table, by number, adds to the others of them in a model, without further columns."""
-    return conditional_importance(
-        select_columns(table, columns),
-        model=model,
-        n_splits=n_splits,
-        n_repeats=n_repeats,
-        max_rows=max_rows,
-        random_state=random_state,
-    )
+    return n * width * (n_splits * width + 2 * p * p) + 1000 * n * (1 + p * n_repeats)
 
 
 def _resolve_units(column_groups: Sequence[Sequence[str | int]] | None, table: Table) -> list[Unit]:
@@ -477,14 +415,7 @@ def _row_notes(n_coefficients: float, n: float) -> list[Verdict]:
 
 
 class _Refits:
-    """The increases of the loss of every row by every unit of columns.
-
-    Parameters
-    ----------
-    losses : _Losses
-        Filled with the losses of the model with all columns, and of the baseline.
-    units : list of ndarray
-    """
+    """The increases of the loss of every row by every unit of columns."""
 
     def __init__(self, losses: _Losses, units: Sequence[Unit]) -> None:
         self.losses, self.units, self.task = losses, units, losses.task

@@ -20,6 +20,7 @@ from tamiz.graphs.row_graph import graph_seconds, with_default_graph
 from tamiz.graphs.same_class import SameClass
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import pop_rows, to_json
 from tamiz.runtime.random import Seed, given_seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.result_tables import align_columns, make_frame
@@ -67,6 +68,14 @@ from tamiz.table.views import (
 )
 
 _HEADER = ("column", "score", "95% interval", "rank", "95% interval", "in the top")
+
+
+# The fields of the ranking that have an entry for every column, and their names in a row of JSON.
+_COLUMN_FIELDS = {
+    "names": "name",
+    **{f"{of}{what}s": f"{of}{what}" for of in ("score", "rank") for what in ("", "_error", "_interval")},
+    "top_shares": "top_share",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,32 +156,9 @@ class RankingStability:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON types, with an entry for every column in the order of the table."""
-        values = {
-            "name": list(self.names),
-            "score": self.scores.tolist(),
-            "score_error": self.score_errors.tolist(),
-            "score_interval": self.score_intervals.tolist(),
-            "rank": self.ranks.tolist(),
-            "rank_error": self.rank_errors.tolist(),
-            "rank_interval": self.rank_intervals.tolist(),
-            "top_share": self.top_shares.tolist(),
-        }
-        return {
-            "relevance": self.relevance,
-            "unit": self.unit,
-            "n_rows": self.n_rows,
-            "groups": self.groups,
-            "time": self.time,
-            "columns": [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)],
-            "top": self.top,
-            "spearman": None if np.isnan(self.spearman) else self.spearman,
-            "kendall": None if np.isnan(self.kendall) else self.kendall,
-            "top_stability": self.top_stability,
-            "n_bootstrap": self.n_bootstrap,
-            "method": self.method,
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
+        plain = to_json(self)
+        plain["columns"] = pop_rows(plain, _COLUMN_FIELDS)
+        return plain | {name: None for name in ("spearman", "kendall") if np.isnan(plain[name])}
 
     def _heading(self) -> str:
         unit = f", {self.unit}" if self.unit else ""

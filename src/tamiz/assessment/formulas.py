@@ -19,7 +19,7 @@ from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.statistics.cuts import MDL, SortedColumn
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.views import positive_weight_rows, select_rows, target_array, without_target
+from tamiz.table.views import positive_weight_rows, sample_table, target_array, without_target
 
 # Limits: rows, columns, columns that determine another one, and sentences.
 _MAX_DEPENDENCE_ROWS, _MAX_DEPENDENCE_COLUMNS, _MAX_SIZE, _MAX_FOUND = 5000, 300, 4, 5
@@ -115,8 +115,7 @@ def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None)
     if len(columns) < 3 or schema.n_rows < _MIN_DEPENDENCE_ROWS:
         return []
     rng = make_rng(0)
-    if schema.n_rows > _MAX_DEPENDENCE_ROWS:
-        table = select_rows(table, np.sort(rng.choice(schema.n_rows, _MAX_DEPENDENCE_ROWS, replace=False)))
+    table = sample_table(table, _MAX_DEPENDENCE_ROWS, rng)
     same = equivalent_columns(table, columns)
     columns = [j for j in columns if j not in same]
     if len(columns) < 3:
@@ -377,10 +376,7 @@ def find_target_formulas(
     schema = table.schema
     if schema.target is None or schema.n_rows < _MIN_ROWS:
         return []
-    table = positive_weight_rows(table)
-    if table.schema.n_rows > _MAX_ROWS:
-        rows = make_rng(0).choice(table.schema.n_rows, _MAX_ROWS, replace=False)
-        table = select_rows(table, np.sort(rows))
+    table = sample_table(positive_weight_rows(table), _MAX_ROWS, make_rng(0))
     columns = [
         j
         for j in schema.used.tolist()

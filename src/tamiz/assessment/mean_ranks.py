@@ -37,15 +37,7 @@ _INTERVAL_DECIMALS = 1
 
 @dataclass(frozen=True)
 class RankingCriterion:
-    """One criterion of a ranking.
-
-    Attributes
-    ----------
-    name, label : str
-    relevance : Relevance
-    table : Table
-        The rows that it reads if it compares rows with rows.
-    """
+    """One criterion of a ranking."""
 
     name: str
     label: str

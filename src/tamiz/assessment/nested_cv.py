@@ -171,7 +171,7 @@ def run_noise_experiment(
         folds = draw_folds(table, n_splits, rng)
         best = _best_column(merit, table)
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
-        noise_table = add_noise_columns(table, draws, best, sizes[-1])
+        noise_table = _NoiseTable.build(table, draws, best)
         requested = None if scoring is None else [scoring]
         own = Trial.open(rows, folds, models, requested, model_seed(random_state, folds))
         trial = replace(
@@ -223,7 +223,9 @@ def run_noise_experiment(
     )
 
 
-def _select_in_folds(selector: SelectorAdapter, noise_table: NoiseTable, n_added: Sequence[int], folds: Folds) -> Masks:
+def _select_in_folds(
+    selector: SelectorAdapter, noise_table: _NoiseTable, n_added: Sequence[int], folds: Folds
+) -> Masks:
     """Return the columns selected in every fold from each set, of shape (n_sets, n_folds, n_columns); random columns first."""
     table, sets = noise_table.table, noise_table.column_sets(n_added, 1)
     unique, back = np.unique(sets, axis=0, return_inverse=True)
@@ -267,71 +269,39 @@ def _best_column(merit: Merit, table: Table) -> int | None:
 
 
 @dataclass(frozen=True)
-class NoiseTable:
-    """A table with noise columns and copies appended.
-
-    Attributes
-    ----------
-    table : Table
-        The original columns, the random columns of every draw, and the copies.
-    n_own : int
-        The number of original columns, including excluded ones.
-    n_draws, n_random, n_copies : int
-        The number of draws, of random columns per draw, and of copies.
-    """
+class _NoiseTable:
+    """A table in memory with the random columns of every draw appended, and after them copies of a column, if any is copied."""
 
     table: Table
     n_own: int
     n_draws: int
-    n_random: int
-    n_copies: int
+    n_added: int
+    has_copies: bool
 
-    def with_random(self, n: int, draw: int) -> Masks:
-        """Return the set of the original columns and the first n random columns of a draw."""
-        return self._mask(self.n_own + draw * self.n_random, n)
-
-    def with_copies(self, n: int) -> Masks:
-        """Return the set of the original columns and n copies."""
-        return self._mask(self.n_own + self.n_draws * self.n_random, n)
+    @classmethod
+    def build(cls, table: Table, draws: Sequence[Floats], copied: int | None) -> _NoiseTable:
+        schema, n_added = table.schema, draws[0].shape[1]
+        own = AppendedColumns(table, "use a merit that refits no model, such as CFS()")
+        added: list[tuple[Column, NDArray[Any]]] = [
+            (Column(f"random {schema.n_columns + k}", "numeric"), np.ascontiguousarray(values))
+            for k, values in enumerate(values for draw in draws for values in draw.T)
+        ]
+        if copied is not None:
+            names = [f"copy {schema.n_columns + at}" for at in range(len(added), len(added) + n_added)]
+            added += [(replace(schema.columns[copied], name=name), own.values[copied]) for name in names]
+        return cls(own.table(added), schema.n_columns, len(draws), n_added, copied is not None)
 
     def column_sets(self, numbers: Sequence[int], n_draws: int) -> Masks:
         """Return the sets with n random columns of each draw, for every n in `numbers`, and then those with n copies."""
-        found = [self.with_random(n, draw) for draw in range(n_draws) for n in numbers]
-        return np.array(found + [self.with_copies(n) for n in numbers if self.n_copies])
-
-    def _mask(self, first: int, n: int) -> Masks:
-        mask = np.zeros(self.table.schema.n_columns, dtype=bool)
-        mask[self.table.schema.used[self.table.schema.used < self.n_own]] = True
-        mask[first : first + n] = True
-        return mask
-
-
-def add_noise_columns(table: Table, draws: Sequence[Floats], copied: int | None, n_copies: int) -> NoiseTable:
-    """Return a table in memory with random columns and copies appended.
-
-    Parameters
-    ----------
-    table : Table
-    draws : list of ndarray of shape (n_rows, n_random)
-        Random columns.
-    copied : int or None
-        The column to copy; None copies none.
-    n_copies : int
-    """
-    schema = table.schema
-    own = AppendedColumns(table, "use a merit that refits no model, such as CFS()")
-    added: list[tuple[Column, NDArray[Any]]] = []
-    for draw in draws:
-        for k in range(draw.shape[1]):
-            name = f"random {schema.n_columns + len(added)}"
-            added.append((Column(name, "numeric"), np.ascontiguousarray(draw[:, k])))
-    n_copies = 0 if copied is None else n_copies
-    for _ in range(n_copies):
-        assert copied is not None
-        name = f"copy {schema.n_columns + len(added)}"
-        added.append((replace(schema.columns[copied], name=name), own.values[copied]))
-    n_random = draws[0].shape[1] if draws else 0
-    return NoiseTable(own.table(added), schema.n_columns, len(draws), n_random, n_copies)
+        used = self.table.schema.used
+        kinds = [*range(n_draws), *([self.n_draws] if self.has_copies else [])]
+        masks = np.zeros((len(kinds), len(numbers), self.table.schema.n_columns), dtype=bool)
+        masks[:, :, used[used < self.n_own]] = True
+        for row, kind in zip(masks, kinds, strict=True):
+            first = self.n_own + kind * self.n_added
+            for mask, n in zip(row, numbers, strict=True):
+                mask[first : first + n] = True
+        return masks.reshape(-1, masks.shape[2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -684,7 +654,7 @@ def selection_report(
         others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
         trial = Trial(opened, folds, {"": scored_model}, [scorer, *others], model_seed(random_state, folds))
         with capture_warnings() as search_warnings:
-            choice = adapter.select_full_table(opened, folds.table_seed)
+            choice = adapter.select(opened, folds.table_seed, journal=True)
         fold_sets, fold_messages = select_in_folds(adapter, opened, folds)
         scores, fit_notes = _score_roles(trial, choice.support, fold_sets)
         n_shuffles = default_n_permutations(opened.schema) if n_permutations is None else n_permutations

@@ -137,14 +137,7 @@ def _compared_sizes(schema: Schema, searched: Sequence[int], n_features: SetSize
 
 @dataclass(frozen=True)
 class SearchedSets:
-    """The column sets that a candidate selects on all rows and in every fold: one, or one for each size of a path.
-
-    Attributes
-    ----------
-    label : str
-    supports : ndarray of shape (n_sets, n_columns), bool
-    fold_sets : ndarray of shape (n_sets, n_folds, n_columns), bool
-    """
+    """The column sets that a candidate selects on all rows and in every fold: one, or one for each size of a path."""
 
     label: str
     supports: Masks

@@ -53,17 +53,7 @@ def batch_size(n_values: int) -> int:
 
 @dataclass(frozen=True)
 class Resampling:
-    """A scheme that draws samples of the rows of a table.
-
-    Attributes
-    ----------
-    draw_counts : callable
-        Returns how often every row is drawn, given a Generator.
-    description : str
-        The kind of sample and what is drawn, in words.
-    error_factor : float
-        The standard error of a statistic of all rows is this factor times the standard deviation over the samples.
-    """
+    """A scheme that draws samples of the rows of a table."""
 
     draw_counts: Callable[[np.random.Generator], Counts]
     description: str
@@ -211,17 +201,6 @@ class SampleScorer:
 
     Where the relevance can be recomputed under weights of the rows, a sample is such weights, and columns are coded once. Otherwise
     the rows of every sample are scored by themselves.
-
-    Parameters
-    ----------
-    relevance : Relevance
-    table : Table
-        Its weights are those of the scores.
-    n_samples : int
-    drawn : Table, default=None
-        The table whose weights are those of a drawn row, if they differ.
-    reweight : bool, default=True
-        Whether row weights may be used.
     """
 
     def __init__(

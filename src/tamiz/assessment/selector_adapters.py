@@ -130,16 +130,7 @@ def _error_context(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class SelectedColumns:
-    """The columns that a selector selected.
-
-    Attributes
-    ----------
-    support : ndarray of shape (n_columns,), bool
-    merit : float or None
-        The merit of the columns, None if the selector has no merit.
-    timed_out : bool
-        Whether the search was stopped by its time limit.
-    """
+    """The columns that a selector selected."""
 
     support: Masks
     merit: float | None
@@ -178,16 +169,12 @@ class SelectorAdapter(ABC):
         """Raise DataError for a table that the selector does not support."""
 
     @abstractmethod
-    def select(self, table: Table, seed: int) -> SelectedColumns:
-        """Return the columns selected on the rows of a table."""
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:
+        """Return the columns selected on the rows of a table; only a search on the whole table may use its journal."""
 
     def select_by_size(self, table: Table, seed: int) -> dict[int, Masks]:
         """Return the sets that are compared by their size; 0 is the one set of a selector that chooses its size itself."""
         return {0: self.select(table, seed).support}
-
-    def select_full_table(self, table: Table, seed: int) -> SelectedColumns:
-        """Return the columns selected on the whole table; only this search uses a journal."""
-        return self.select(table, seed)
 
 
 @singledispatch
@@ -201,7 +188,7 @@ def metadata_readers(selector: Any) -> list[tuple[Any, str]]:
 
 
 class _SubsetSelectorAdapter(SelectorAdapter):
-    """A search. Only the search on the whole table uses its journal, because folds are other data."""
+    """A search."""
 
     def __init__(self, selector: SubsetSelector) -> None:
         self._selector = selector
@@ -212,13 +199,8 @@ class _SubsetSelectorAdapter(SelectorAdapter):
         merit, search = resolve_merit(self._selector.merit), resolve_search(self._selector.search)
         return choose_merit_and_search(merit, search, schema)[0].model_and_scoring(schema)
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
-        return self._fit_select(clone(self._selector).set_params(journal=None), table, seed)
-
-    def select_full_table(self, table: Table, seed: int) -> SelectedColumns:
-        return self._fit_select(clone(self._selector), table, seed)
-
-    def _fit_select(self, selector: SubsetSelector, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:
+        selector = clone(self._selector) if journal else clone(self._selector).set_params(journal=None)
         fitted = set_random_state(selector, seed).fit(table)
         self.unit, self.reads_target = fitted.criterion_.unit, fitted.criterion_.reads_target
         self.merit_name, self.evaluation_cost = fitted.merit_name_, fitted.merit_cost_
@@ -241,7 +223,7 @@ class _RankSelectorAdapter(SelectorAdapter):
         self.label = f"ranking by {name}"
         self.merit_name = f"mean {name} of the selected columns"
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:  # noqa: ARG002
         fitted = set_random_state(clone(self._selector), seed).fit(table)
         self._set_names(fitted.relevance_)
         self.unit, self.reads_target = fitted.relevance_.unit, fitted.relevance_.needs_target
@@ -264,16 +246,10 @@ class _SizeSearchAdapter(SelectorAdapter):
     def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:
         return self._cross_validated.model_and_scoring(schema)
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:
         search = clone(self._search)
-        if isinstance(search.selector, SubsetSelector):
+        if isinstance(search.selector, SubsetSelector) and not journal:
             search.set_params(selector__journal=None)
-        return self._fit_select(search, table, seed)
-
-    def select_full_table(self, table: Table, seed: int) -> SelectedColumns:
-        return self._fit_select(clone(self._search), table, seed)
-
-    def _fit_select(self, search: SizeSearchCV, table: Table, seed: int) -> SelectedColumns:
         fitted = set_random_state(search, seed).fit(table)
         self.merit_name, self.reads_target = fitted.score_name_, self._cross_validated.reads_target
         results = fitted.cv_results_
@@ -289,7 +265,7 @@ class _OwnSelectorAdapter(SelectorAdapter):
         self._selector = selector
         self.label = type(selector).__name__
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:  # noqa: ARG002
         return SelectedColumns(set_random_state(clone(self._selector), seed).fit(table).get_support(), None)
 
 
@@ -303,21 +279,13 @@ class ColumnSetAdapter(SelectorAdapter):
         self._columns = columns
         self.label = label
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:  # noqa: ARG002
         del seed
         return SelectedColumns(np.isin(np.arange(table.schema.n_columns), self._columns), None)
 
 
 class PathAdapter(SelectorAdapter):
-    """A selector that gives a set of columns for each of some sizes, from one ranking or search.
-
-    Parameters
-    ----------
-    selector : RankSelector or SubsetSelector
-    sizes : sequence of int
-    left_out : collection of column numbers, default=()
-        Columns that are not searched.
-    """
+    """A selector that gives a set of columns for each of some sizes, from one ranking or search."""
 
     def __init__(
         self, selector: RankSelector | SubsetSelector, sizes: Sequence[int], left_out: Collection[int] = ()
@@ -327,7 +295,7 @@ class PathAdapter(SelectorAdapter):
         self._left_out = left_out
         self.label = adapt_selector(selector).label
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:  # noqa: ARG002
         return SelectedColumns([*self.select_by_size(table, seed).values()][-1], None)
 
     def of_size(self, size: int) -> RankSelector | SubsetSelector:
@@ -357,7 +325,7 @@ class _SklearnSelectorAdapter(SelectorAdapter):
     def check(self, schema: Schema) -> None:
         check_accepts_weights(self._selector, schema)
 
-    def select(self, table: Table, seed: int) -> SelectedColumns:
+    def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:  # noqa: ARG002
         selector = set_random_state(clone(self._selector), seed)
         rows, y, weight = native_rows(selector, table), table.target_values(), weight_array(table)
         fitted = fit_weighted(selector, rows, y, weight, requested_metadata(selector, "fit", table.metadata))

@@ -61,11 +61,6 @@ class SyntheticTargets:
     0 where the value is missing. The sorted values of the real target are assigned to the rows in the order of u, ties at random;
     classes are sorted in a random order. So the distribution of the target remains, and without signal the target is a shuffled
     one. If the real target is constant in every group, so is u, and values are assigned to groups.
-
-    Parameters
-    ----------
-    table : Table
-        A table with a target.
     """
 
     def __init__(self, table: Table) -> None:
@@ -170,18 +165,7 @@ class SyntheticTargets:
 
 
 class TrueColumns:
-    """The true columns of the draws: a fixed set, or as many columns drawn at random.
-
-    Parameters
-    ----------
-    targets : SyntheticTargets
-    support : ndarray of shape (n_columns,), bool, or None
-        The columns selected for the real target.
-    n_true : int or None
-        The number of columns to draw; None is that of `support`, at least 1.
-    fixed : bool
-        Whether the columns of `support` that vary are the true ones of every draw.
-    """
+    """The true columns of the draws: a fixed set, or as many columns drawn at random."""
 
     def __init__(self, targets: SyntheticTargets, support: Masks | None, n_true: int | None, *, fixed: bool) -> None:
         self.fixed = fixed
@@ -251,17 +235,6 @@ def estimate_signal(
     the real target is found by halving the interval [0, 1] five times, with ten selections each time. This is indirect inference
     (Gourieroux, Monfort and Renault 1993, Journal of Applied Econometrics 8): columns that the selection misses, and the errors of
     the coefficients, decrease both R2 alike.
-
-    Parameters
-    ----------
-    targets : SyntheticTargets
-    selector : SelectorAdapter
-    columns : TrueColumns
-    folds : Folds
-        Of the real target.
-    fold_sets : ndarray of shape (n_folds, n_columns), bool
-        The columns selected for the real target on the training rows of every fold.
-    rng : Generator
     """
     table = targets.table
     real = pooled_r2([prediction_errors(table, fold, chosen) for fold, chosen in zip(folds, fold_sets, strict=True)])

@@ -323,19 +323,7 @@ def _permuted_correlations(target: Floats, moving: Floats, n_permutations: int, 
 
 @dataclass(frozen=True)
 class CentredMap:
-    """A map with its centre and size.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_components)
-    mean : ndarray of shape (n_components,)
-    norm : float
-        Square root of the sum of squares about the mean.
-    unit : ndarray of shape (n_samples, n_components)
-        Centred and divided by the norm.
-    n_columns : int
-        Number of columns before padding.
-    """
+    """A map with its centre, the norm of its deviations from it, and these deviations divided by the norm."""
 
     values: Floats
     mean: Floats

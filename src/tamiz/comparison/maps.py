@@ -661,18 +661,7 @@ def fit_maps(
     evaluation: tuple[str, int | None, int | None],
     seed: int,
 ) -> tuple[dict[Any, FittedMap], float]:
-    """Fit and evaluate maps; return them, and the seconds of the graphs.
-
-    Parameters
-    ----------
-    X : table
-    reducers : dict of hashable to estimator
-        Unfitted; they are not cloned.
-    labels : array-like or None
-    evaluation : tuple
-        The metric, neighbours and sample of `quality`, None for the default of the last two.
-    seed : int
-    """
+    """Fit and evaluate maps; return them, and the seconds of the graphs."""
     metric, n_neighbors, sample = evaluation
     seeded = {key: _with_seed(one, seed) for key, one in reducers.items()}
     n = count_rows(X)

@@ -324,16 +324,7 @@ def stress_test(
 
 
 class StressPermutation(ABC):
-    """A null model: draws permuted data and computes the stress of their maps.
-
-    Attributes
-    ----------
-    estimator : BaseEstimator
-        Maps the permuted data.
-    weights : ndarray or None
-        Weights of pairs, which are not permuted.
-    n_samples : int
-    """
+    """A null model: draws permuted data and computes the stress of their maps."""
 
     estimator: BaseEstimator
     weights: Any
@@ -375,14 +366,7 @@ class StressPermutation(ABC):
 
 
 class ColumnwisePermutation(StressPermutation):
-    """Permutes every column of a table independently.
-
-    Parameters
-    ----------
-    X : array or data frame
-    estimator : BaseEstimator
-    weights : array-like of shape (n_samples, n_samples) or None
-    """
+    """Permutes every column of a table independently."""
 
     def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
         self.estimator, self.weights = estimator, weights
@@ -412,14 +396,7 @@ class ColumnwisePermutation(StressPermutation):
 
 
 class PairwisePermutation(StressPermutation):
-    """Permutes the dissimilarities over the pairs; missing ones stay in place.
-
-    Parameters
-    ----------
-    X : array, data frame or Table
-    estimator : BaseEstimator
-    weights : array-like of shape (n_samples, n_samples) or None
-    """
+    """Permutes the dissimilarities over the pairs; missing ones stay in place."""
 
     def __init__(self, X: Any, estimator: BaseEstimator, weights: Any) -> None:
         self.estimator = clone(estimator).set_params(dissimilarity="precomputed")

@@ -30,15 +30,7 @@ _MAX_SHARE = 0.999
 
 @dataclass(frozen=True)
 class FactorCovariance:
-    """The matrix D + U U'.
-
-    Attributes
-    ----------
-    diagonal : ndarray of shape (p,)
-        D, positive.
-    factor : ndarray of shape (p, r)
-        U.
-    """
+    """The matrix D + U U' of a positive diagonal, of shape (p,), and a factor, of shape (p, r)."""
 
     diagonal: Floats
     factor: Floats
@@ -73,11 +65,7 @@ class FactorCovariance:
         # With fewer factors than columns the smallest eigenvalue is at least the smallest of the diagonal.
         s = np.full(len(self), min(2 * _MAX_SHARE * float(scaled.diagonal.min(initial=1.0)), 1.0))
         if method != "equicorrelated":
-            s /= 2
-            for _ in range(_MAX_SWEEPS):
-                check()
-                if scaled._sweep(s) <= _TOLERANCE:
-                    break
+            s = _descend(s / 2, scaled._sweep, check)
         return s * variances
 
     def _sweep(self, s: Floats) -> float:
@@ -110,21 +98,7 @@ _MAX_SWEEPS, _TOLERANCE = 200, 1e-7
 
 
 def knockoff_variances(covariance: Floats, method: str, check: Callable[[], None] = lambda: None) -> Floats:
-    """Return the vector s of a method.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (p, p)
-        Positive definite.
-    method : {"mvr", "equicorrelated"}
-    check : callable, optional
-        Called before every sweep; it raises an error to end the computation.
-
-    Returns
-    -------
-    ndarray of shape (p,)
-        In the units of the variances. Without columns it is empty.
-    """
+    """Return the vector s of a method, in the units of the variances; `check` may raise an error before a sweep."""
     if not len(covariance):
         return np.empty(0)
     std = np.sqrt(np.diag(covariance))
@@ -134,11 +108,6 @@ def knockoff_variances(covariance: Floats, method: str, check: Callable[[], None
 
 def equicorrelated(correlation: Floats) -> Floats:
     """Return the same s for all columns, the largest that is allowed: min(2 lambda_min, 1).
-
-    Parameters
-    ----------
-    correlation : ndarray of shape (p, p)
-        Its smallest eigenvalue is lambda_min.
 
     Notes
     -----
@@ -163,13 +132,6 @@ def mvr(correlation: Floats, check: Callable[[], None] = lambda: None) -> Floats
 
     .. math:: L(s) = \\mathrm{tr}(G^{-1}) = \\sum_j 1 / s_j + \\mathrm{tr}((2 \\Sigma - S)^{-1})
 
-    Parameters
-    ----------
-    correlation : ndarray of shape (p, p)
-        Positive definite.
-    check : callable, optional
-        As in `knockoff_variances`.
-
     Notes
     -----
     L is convex. Coordinate descent: with :math:`A = (2 \\Sigma - S)^{-1}` and its column :math:`a_j`, the change d of
@@ -188,11 +150,18 @@ def mvr(correlation: Floats, check: Callable[[], None] = lambda: None) -> Floats
     array([0.2342, 0.2342])
     """
     # Strictly inside: the smallest eigenvalue of 2 Sigma - S is at least that of Sigma.
-    s = equicorrelated(correlation) / 2
+    return _descend(equicorrelated(correlation) / 2, lambda s: _sweep(_inverse(2 * correlation - np.diag(s)), s), check)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+def _descend(s: Floats, sweep: Callable[[Floats], float], check: Callable[[], None]) -> Floats:
+    """Sweep over s until its largest relative change is small."""
     for _ in range(_MAX_SWEEPS):
         check()
-        inverse = np.asarray(np.linalg.inv(2 * correlation - np.diag(s)), dtype=np.float64)
-        if _sweep(inverse, s) <= _TOLERANCE:
+        if sweep(s) <= _TOLERANCE:
             break
     return s
 
@@ -229,14 +198,7 @@ _BLOCK_COLUMNS = 32
 
 @dataclass(frozen=True)
 class _Censored:
-    """The values of a column that determine an interval of scores.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (m,)
-    low, high : ndarray of shape (m,)
-        The ends of the interval; infinite for a missing value.
-    """
+    """The rows of a column whose values determine an interval of scores, and its ends, infinite for a missing value."""
 
     rows: Indices
     low: Floats
@@ -246,27 +208,9 @@ class _Censored:
 class GaussianCopula:
     """Latent normal scores of the columns of a table, and their correlation matrix.
 
-    Parameters
-    ----------
-    columns : list of ndarray of shape (n_rows,)
-        Numbers, NaN where missing, or codes of ordered levels, -1 where missing. None is constant.
-    fixed : ndarray of shape (n_columns,), bool
-        Columns whose tied values have the mean score of their ties, without a random draw.
-    rng : Generator
-    check : callable, default=None
-        Called before every round; it raises an error to end the estimation.
-
-    Attributes
-    ----------
-    mean_scores : ndarray of shape (n_rows, n_columns)
-        Scores at the middle rank of ties, 0 where missing, with standard deviation 1.
-    correlation : ndarray of shape (n_columns, n_columns) or FactorCovariance
-        Positive definite: the correlation matrix of the scores. With fewer than two rows per column it is shrunk to the
-        identity by Ledoit and Wolf's intensity, otherwise only so far that no eigenvalue is below 0.001, and for
-        the uncertainty of ties and missing values. With more columns than rows it is that of `mean_scores`, as a diagonal and a
-        factor.
-    shrinkage : float
-        The mean share by which correlations are reduced: 0 for none, 1 for uncorrelated columns.
+    Tied values of `fixed` columns have the mean score of their ties, without a random draw. The correlation matrix is shrunk to the
+    identity by Ledoit and Wolf's intensity where there are fewer than two rows per column, otherwise only so far that no eigenvalue
+    is below 0.001. `shrinkage` is the mean share by which correlations are reduced.
 
     Notes
     -----
@@ -313,7 +257,7 @@ class GaussianCopula:
             for _ in range(_DRAW_SWEEPS):
                 self._sweep_factor(scores, self.correlation, rng)
             return scores.T
-        precision = np.asarray(np.linalg.inv(self.correlation), dtype=np.float64)
+        precision = _inverse(self.correlation)
         for _ in range(_DRAW_SWEEPS):
             self._sweep(scores, precision, rng)
         return scores.T
@@ -470,13 +414,6 @@ _MIN_COEFFICIENT = 1e-6
 
 def find_collinear(columns: Sequence[NDArray[Any]], scores: Floats) -> Masks:
     """Return which columns are part of an exact dependency.
-
-    Parameters
-    ----------
-    columns : list of ndarray of shape (n_rows,)
-        Numbers, NaN where missing, or codes of levels, -1 where missing.
-    scores : ndarray of shape (n_rows, n_columns)
-        Normal scores of the columns, equal for columns that are increasing functions of each other.
 
     Notes
     -----
@@ -643,29 +580,10 @@ def knockoffs(X: Any, *, method: str = "mvr", random_state: Seed = None) -> Any:
 
 
 class KnockoffSampler:
-    """Draws of Gaussian knockoffs of one table.
+    """Draws of Gaussian knockoffs of the used columns of a table, by their numbers.
 
-    Parameters
-    ----------
-    values : mapping of int to ndarray of shape (n_rows,)
-        The used columns: numbers, or codes of levels.
-    names : list of str
-        The names of all columns of the table.
-    method : {"mvr", "equicorrelated"}
-    rng : Generator
-    check : callable, default=None
-        Called between the steps; it raises an error to end the computation.
-
-    Attributes
-    ----------
-    columns : ndarray of int
-        The columns with knockoffs: not constant and not collinear.
-    collinear : ndarray of int
-        The columns that others determine.
-    s : ndarray of shape (len(columns),)
-        1 - s is the correlation of a column's score with that of its knockoff.
-    copula : GaussianCopula
-        Of `columns`, and of a basis of the collinear columns after them.
+    `columns` are those with knockoffs: neither constant nor `collinear`, which others determine. 1 - s is the correlation of the
+    score of a column with that of its knockoff.
     """
 
     def __init__(

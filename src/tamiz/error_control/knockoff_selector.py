@@ -187,56 +187,25 @@ class AssumptionCheck:
 def check_assumptions(
     sampler: KnockoffSampler, permutations: Mapping[int, Indices], table: Table
 ) -> tuple[AssumptionCheck, ...]:
-    """Return the checks of a table.
-
-    Parameters
-    ----------
-    sampler : KnockoffSampler
-    permutations : mapping of int to ndarray of shape (n_rows,)
-        A draw of the sampler.
-    table : Table
-    """
-    return (
-        _check_rows(sampler, table.schema.n_rows),
-        _report_shrinkage(sampler),
-        _check_collinearity(sampler),
-        *_check_moments(sampler, permutations),
-        _check_independence(table),
-    )
-
-
-def _check_rows(sampler: KnockoffSampler, n_rows: int) -> AssumptionCheck:
-    n_columns = len(sampler.copula.correlation)
-    ratio = n_rows / max(n_columns, 1)
-    return AssumptionCheck(
-        "rows",
-        ratio >= MIN_ROWS_PER_COLUMN,
-        ratio,
-        MIN_ROWS_PER_COLUMN,
-        f"{n_rows:,} rows for the correlations of {n_columns:,} columns, {ratio:.3g} rows per column.",
-    )
-
-
-def _report_shrinkage(sampler: KnockoffSampler) -> AssumptionCheck:
-    intensity = sampler.copula.shrinkage
-    sentence = f"The correlations were shrunk to 0 by the share {intensity:.3g}."
-    return AssumptionCheck("shrinkage", None, intensity, None, sentence)
-
-
-def _check_collinearity(sampler: KnockoffSampler) -> AssumptionCheck:
-    n = len(sampler.collinear)
-    found = "No column is" if n == 0 else "1 column is" if n == 1 else f"{n:,} columns are"
-    return AssumptionCheck("collinearity", n == 0, float(n), 0.0, f"{found} exactly determined by other columns.")
-
-
-def _check_independence(table: Table) -> AssumptionCheck:
+    """Return the checks of a table, from a draw of the sampler."""
+    n_rows, n_columns, n = table.schema.n_rows, len(sampler.copula.correlation), len(sampler.collinear)
+    ratio, intensity = n_rows / max(n_columns, 1), sampler.copula.shrinkage
+    rows = f"{n_rows:,} rows for the correlations of {n_columns:,} columns, {ratio:.3g} rows per column."
+    are = "No column is" if n == 0 else "1 column is" if n == 1 else f"{n:,} columns are"
     roles = [name for name, values in (("groups", table.groups), ("times", table.time)) if values is not None]
-    sentence = (
+    independence = (
         f"The rows have {' and '.join(roles)}, and knockoffs assume independent rows."
         if roles
         else "Knockoffs assume independent rows; the table has neither groups nor times."
     )
-    return AssumptionCheck("independence", not roles, float(len(roles)), 0.0, sentence)
+    shrunk = f"The correlations were shrunk to 0 by the share {intensity:.3g}."
+    return (
+        AssumptionCheck("rows", ratio >= MIN_ROWS_PER_COLUMN, ratio, MIN_ROWS_PER_COLUMN, rows),
+        AssumptionCheck("shrinkage", None, intensity, None, shrunk),
+        AssumptionCheck("collinearity", n == 0, float(n), 0.0, f"{are} exactly determined by other columns."),
+        *_check_moments(sampler, permutations),
+        AssumptionCheck("independence", not roles, float(len(roles)), 0.0, independence),
+    )
 
 
 def _check_moments(sampler: KnockoffSampler, permutations: Mapping[int, Indices]) -> tuple[AssumptionCheck, ...]:
@@ -289,15 +258,6 @@ def knockoff_threshold(statistics: Floats, fdr: float, *, offset: int = 1) -> fl
 
     .. math:: T = \\min\\Big\\{t > 0 : \\frac{c + \\#\\{j : W_j \\le -t\\}}{\\max(1, \\#\\{j : W_j \\ge t\\})} \\le q\\Big\\}
 
-    Parameters
-    ----------
-    statistics : ndarray of shape (n_columns,)
-        W: positive where the column is more important than its knockoff.
-    fdr : float
-        q.
-    offset : {0, 1}, default=1
-        c.
-
     Examples
     --------
     >>> import numpy as np
@@ -323,12 +283,6 @@ def knockoff_e_values(statistics: Floats, fdr: float) -> tuple[Floats, float]:
 
     .. math:: e_j = \\frac{p \\, 1\\{W_j \\ge T\\}}{1 + \\#\\{k : W_k \\le -T\\}}
 
-    Parameters
-    ----------
-    statistics : ndarray of shape (n_columns,)
-    fdr : float
-        The bound of the threshold T, with offset 1.
-
     References
     ----------
     Ren and Barber (2024), Derandomised knockoffs: leveraging e-values for false discovery rate control, Journal of the
@@ -347,13 +301,6 @@ def knockoff_e_values(statistics: Floats, fdr: float) -> tuple[Floats, float]:
 
 def select_by_e_values(e_values: Floats, fdr: float) -> Masks:
     """Return what the e-BH procedure selects: the k largest e-values, for the largest k with all of them at least n / (q k).
-
-    Parameters
-    ----------
-    e_values : ndarray of shape (n,)
-        Their expectations under the null hypotheses sum to at most n.
-    fdr : float
-        q, the bound of the false discovery rate.
 
     References
     ----------

@@ -111,18 +111,6 @@ def max_tail_probability(mean: float, start: int, n: int, r: float) -> float:
     A distribution is r-concave if the r-th power of its probabilities is convex. The extreme ones are proportional to
     :math:`(a + i)^{1/r}` for i = 0 .. k, with a smaller probability at k + 1 so that the mean is exact. For each k the shift a lies
     between those at which k + 1 and k are the last points of a complete sequence.
-
-    Parameters
-    ----------
-    mean : float
-    start : int
-    n : int
-    r : float
-
-    Returns
-    -------
-    float
-        1 if `start` is at most 2 `mean` n, up to rounding to whole points.
     """
     centre = mean * n
     first = int(np.ceil(round(2 * centre, 8))) + 1
