@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import config_context, get_config
 
-from tamiz.assessment.selector_adapters import SelectorAdapter, repeat_selections
+from tamiz.assessment.trials import SelectorAdapter, repeat_selections
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import warn

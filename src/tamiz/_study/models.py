@@ -120,7 +120,7 @@ class ModelEvaluation:
 
         These are fields of a `LeakageExclusion`. The rows and folds are those of the recommendation.
         """
-        from tamiz.assessment.fold_scores import Trial, ignore_known_warnings, resolve_scorings
+        from tamiz.assessment.trials import Trial, ignore_known_warnings, resolve_scorings
         from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
         from tamiz.models.named_models import resolve_models
 
@@ -201,7 +201,7 @@ class ModelEvaluation:
         """
         from tamiz.assessment import selection_error_rates
         from tamiz.assessment.recommendation import default_candidates
-        from tamiz.assessment.selector_adapters import PathAdapter
+        from tamiz.assessment.trials import PathAdapter
 
         if selected is None:
             raise DataError("It needs the reliability of the selection.")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse, stats
 
 from tamiz.arrays import Floats, Indices
-from tamiz.assessment.fold_scores import ignore_known_warnings, model_seed, open_rows
+from tamiz.assessment.trials import ignore_known_warnings, model_seed, open_rows
 from tamiz.exceptions import DataError
 from tamiz.models.base import CVTask, FoldRows
 from tamiz.models.conditional_draws import ConditionalSampler

@@ -21,7 +21,7 @@ from tamiz.graphs.same_class import SameClass
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import pop_rows, to_json
-from tamiz.runtime.random import Seed, given_seed, make_rng
+from tamiz.runtime.random import Seed, integer_seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.result_tables import align_columns, make_frame
 from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
@@ -340,7 +340,7 @@ def ranking_stability(
         n_bootstrap=n_bootstrap,
         method=f"The standard errors are those of {n_bootstrap:,} samples ({resampling.description}); {how}.",
         notes=notes,
-        seed=given_seed(random_state),
+        seed=integer_seed(random_state),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import special
 from tamiz.arrays import Floats, Masks, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.runtime.codec import Interval, JsonResult, check_lengths, to_json
+from tamiz.runtime.result_tables import PrintedResult
 from tamiz.runtime.user_warnings import quote_name
 
 Truth = Literal["random", "selected"]
@@ -58,7 +58,7 @@ class Rate(JsonResult):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SelectionErrorRates(JsonResult):
+class SelectionErrorRates(PrintedResult, JsonResult):
     """True and false positive rates of a selection on targets that are computed from known columns.
 
     A proxy is a column that is so strongly associated with a true column that it may represent it.
@@ -226,16 +226,8 @@ class SelectionErrorRates(JsonResult):
             f"{self.n_samples:,} rows, {self.n_columns:,} columns"
         )
 
-    def __repr__(self) -> str:
-        lines = self.lines()
-        widths = [max(len(line[k]) for line in lines if len(line[k]) <= 40) for k in range(2)]
-        table = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}".rstrip() for name, value, meaning in lines]
-        return "\n".join([self._heading(), *table, self.verdict, *self.notes])
-
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self.lines())
-        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in (self.verdict, *self.notes))
-        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
+    def _sentences(self) -> list[str]:
+        return [self.verdict, *self.notes]
 
 
 def _share(part: Masks, whole: Masks) -> Rate:

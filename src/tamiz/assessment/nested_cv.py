@@ -1,4 +1,4 @@
-"""Nested cross-validation of a selection: `selection_report` and its parts.
+"""Nested cross-validation of a selection, its effect on models, and the effect of noise on both.
 
 The selection is repeated on the training rows of every fold. Its nested CV score is compared with the apparent score of the columns
 that were selected on all rows, with the baseline score, with the score on all columns, and with the permutation null distribution.
@@ -18,24 +18,22 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks
 from tamiz.assessment.findings import FoldScores
-from tamiz.assessment.fold_scores import (
-    Trial,
-    ignore_known_warnings,
-    model_seed,
-    open_rows,
-    resolve_scorings,
-)
 from tamiz.assessment.score_report import NoiseExperiment, RoleScores, SelectionReport
-from tamiz.assessment.selector_adapters import (
+from tamiz.assessment.semi_synthetic import N_SIGNAL_SELECTIONS, report_error_rates
+from tamiz.assessment.trials import (
     SelectedColumns,
     SelectorAdapter,
+    Trial,
     adapt_selector,
+    ignore_known_warnings,
     metadata_readers,
+    model_seed,
     number_items,
+    open_rows,
     repeat_selections,
+    resolve_scorings,
     select_in_folds,
 )
-from tamiz.assessment.semi_synthetic import N_SIGNAL_SELECTIONS, report_error_rates
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.exceptions import DataError
@@ -46,7 +44,7 @@ from tamiz.models.named_models import resolve_model
 from tamiz.models.scoring import check_scoring_target, resolve_scoring
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.codec import JsonResult
-from tamiz.runtime.random import Seed, given_seed, make_rng
+from tamiz.runtime.random import Seed, integer_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
@@ -64,6 +62,470 @@ from tamiz.table.views import (
     with_metadata,
     with_target,
 )
+
+# The step that scores the model on the selected columns, then on all columns.
+_SCORES_LABEL = "Model scores"
+_DEFAULT_SPLITS = 10
+
+
+def count_selections(table: Table, semi_synthetic: int = 0) -> int:
+    """Return how often `selection_report` repeats a selection by default, with some number of semi-synthetic targets."""
+    for_signal = N_SIGNAL_SELECTIONS if semi_synthetic else 0
+    return 1 + _DEFAULT_SPLITS + default_n_permutations(table.schema) + semi_synthetic + for_signal
+
+
+def selection_report(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    model: Any = None,
+    scoring: Any = None,
+    n_splits: int = _DEFAULT_SPLITS,
+    n_permutations: int | None = None,
+    semi_synthetic: int = 0,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> SelectionReport:
+    """Assess a selection by nested cross-validation and a permutation test.
+
+    Parameters
+    ----------
+    selector : selector
+        A `SubsetSelector`, `RankSelector` or other selector of this package, such as `RedundancyFilter` or `BorutaSelector`; a
+        scikit-learn selector with `get_support`, or a pipeline that ends in one. It is cloned and not changed. Only the search on
+        the whole table uses its journal.
+    X : array, sparse matrix, data frame or Table
+        Estimators and selectors of scikit-learn receive the rows in the type of X.
+    y : array of shape (n_samples,), default=None
+        The target; a table has its own.
+    groups : array of shape (n_samples,), default=None
+        Rows of one group, such as a patient, are never in both training and test rows.
+    time : array of shape (n_samples,), default=None
+        Numbers or dates: training rows come before test rows. Rows of one time stay together.
+    sample_weight : array of shape (n_samples,), default=None
+        A weight of 2 counts as the row twice, in fits and in scores.
+    model : str or estimator, default=None
+        The model that is scored on the selected columns: an estimator, or the name of a model, as in `CrossValidated`. None is the
+        model of the selector's merit if the merit scores predictions, else naive Bayes for classes and 5 nearest neighbours for a
+        numeric target. Models, scorers and selectors of scikit-learn receive the class labels of the user in their original type.
+    scoring : str or callable, default=None
+        The name of a scikit-learn scorer, or a scorer; larger is better. It may differ from that of the selector's merit. None
+        is the scoring of the merit if the merit scores predictions and has one; else ROC AUC for classes (one against the rest if
+        there are more than two), which stays informative for imbalanced classes, and R2 for a numeric target. For classes ROC AUC,
+        balanced accuracy and accuracy are also computed.
+    n_splits : int, default=10
+        Folds; fewer if a class has fewer rows, if there are fewer groups or times, or if folds would have too few rows (2 for
+        training, and 2 for testing if the target is numeric). Classes that are too rare are excluded from the folds. A note reports
+        both.
+    n_permutations : int, default=None
+        Shuffled targets for which the search is repeated. None is 99 for a table of up to 200,000 values, and 19 for a larger one,
+        the smallest number for which p can be 0.05.
+    semi_synthetic : int, default=0
+        Semi-synthetic targets, computed from known columns, for which the search is repeated, to estimate its true and false
+        positive rates as `selection_error_rates` does with random true columns. At least 2; 0 leaves them out.
+    random_state : int, default=0
+        Seed of the folds and shuffles, and of searches that have no seed of their own.
+    n_jobs : int, default=None
+        Threads; None uses all cores available to this process. The numbers do not depend on it.
+    params : dict, default=None
+        Further values of the rows by name, such as {"price": prices}, for estimators and scorers that request them by
+        `set_fit_request` and `set_score_request`; metadata routing of scikit-learn must be enabled.
+
+    Returns
+    -------
+    SelectionReport
+
+    Raises
+    ------
+    DataError
+        When there is no target, when the rows do not allow folds, or when the search or the model fails in a fold. The message
+        names the fold; means are over all folds.
+
+    Notes
+    -----
+    The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
+    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score; for classes, each
+    shuffled target has folds that are stratified by it, as those of the real target are.
+
+    Cost: 1 + n_splits + n_permutations searches; with semi-synthetic targets one for each, and 50 to determine their signal.
+
+    References
+    ----------
+    Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray gene-expression data, PNAS 99;
+    Varma and Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC Bioinformatics 7.
+
+    Examples
+    --------
+    20 columns selected from a thousand columns of noise predict the target well on the rows that they were selected on:
+
+    >>> import numpy as np
+    >>> from tamiz import RankSelector, selection_report
+    >>> from tamiz.criteria import FisherScore
+    >>> noise, y = np.random.default_rng(0).normal(size=(100, 1000)), np.arange(100) % 2
+    >>> report = selection_report(RankSelector(FisherScore(), n_features=20), noise, y, n_permutations=19)
+    >>> print(f"apparent {report.apparent.mean:.2f}, nested CV {report.nested.mean:.2f}, p = {report.null.p_value:.2f}")
+    apparent 0.90, nested CV 0.41, p = 0.50
+    """
+    rng = make_rng(random_state)
+    adapter = adapt_selector(selector)
+    check_metadata(
+        "selection_report()", [*metadata_readers(selector), (model, "fit"), (scoring, "score")], params or {}
+    )
+    if n_permutations is not None:
+        check_integer("n_permutations", n_permutations, low=0)
+    if semi_synthetic != 0:
+        check_integer("semi_synthetic", semi_synthetic, low=2)
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
+        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
+        opened, row_notes = open_rows("selection_report", table, None, n_splits, rng)
+        schema = opened.schema
+        of_merit = adapter.model_and_scoring(schema) if model is None else None
+        if of_merit is None:
+            default = "naive_bayes" if schema.has_classes else "knn"
+            scored_model = resolve_model(default if model is None else model, schema, parameter="model")
+        else:
+            scored_model = of_merit[0]
+            scoring = of_merit[1] if scoring is None else scoring
+        for part in (adapter, scored_model):
+            part.check(schema)
+        folds = draw_folds(opened, n_splits, rng)
+        default_scorings, scoring_notes = resolve_scorings(None, opened, folds, [scored_model])
+        scorer = default_scorings[0] if scoring is None else resolve_scoring(scoring, has_classes=schema.has_classes)
+        scorer.check_weights(schema)
+        check_scoring_target(scorer, schema, opened.target_values()[folds.used_rows])
+        others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
+        trial = Trial(opened, folds, {"": scored_model}, [scorer, *others], model_seed(random_state, folds))
+        with capture_warnings() as search_warnings:
+            choice = adapter.select(opened, folds.table_seed, journal=True)
+        fold_sets, fold_messages = select_in_folds(adapter, opened, folds)
+        scores, fit_notes = _score_roles(trial, choice.support, fold_sets)
+        n_shuffles = default_n_permutations(opened.schema) if n_permutations is None else n_permutations
+        null = _permutation_null(trial, adapter, choice, n_shuffles, rng) if n_shuffles else None
+        error_rates = (
+            report_error_rates(opened, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
+            if semi_synthetic
+            else None
+        )
+    messages = list(dict.fromkeys([*row_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
+    warn_user(messages)
+    notes: list[str] = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
+    if n_permutations is None:
+        notes.append(
+            f"{n_shuffles} shuffled targets, by the size of the table; n_permutations of selection_report sets another number."
+        )
+    if scores[scorer.name].all_columns is None:
+        notes.append("The score on all columns was not computed: the rows do not fit in memory.")
+    deciding, *beside = scores
+    candidate_mask = np.zeros(schema.n_columns, dtype=bool)
+    candidate_mask[schema.used] = True
+    return SelectionReport(
+        selector=adapter.label,
+        model=scored_model.label,
+        scoring=scorer.name,
+        folds_description=folds.description,
+        n_samples=len(folds.used_rows),
+        n_columns=schema.n_columns,
+        groups=schema.groups,
+        time=schema.time,
+        names=tuple(schema.names),
+        support=choice.support,
+        merit=choice.merit,
+        merit_name=adapter.merit_name,
+        unit=adapter.unit,
+        **vars(scores[deciding]),
+        other_scores={name: scores[name] for name in beside},
+        fold_sets=fold_sets,
+        candidate_mask=candidate_mask,
+        null=null,
+        error_rates=error_rates,
+        notes=tuple(notes),
+        seed=integer_seed(random_state),
+    )
+
+
+def _score_roles(trial: Trial, support: Masks, fold_sets: Masks) -> tuple[dict[str, RoleScores], list[Verdict]]:
+    """Return the scores by scorer, and the warnings of the fits.
+
+    Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
+    """
+    (model,), folds = trial.models.values(), trial.folds
+
+    def score(sets: Masks | None) -> SetScores:
+        return score_folds(model, trial.table, folds, trial.scorings, sets=sets, seed=trial.seed)
+
+    progress.report_progress(_SCORES_LABEL, 0, 2)
+    found = score(np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)]))
+    notes = list(found.notes)
+    progress.report_progress(_SCORES_LABEL, 1, 2)
+    every: SetScores | None = None
+    with suppress(MemoryError):
+        every = score(None)
+        notes += every.notes
+    progress.report_progress(_SCORES_LABEL, 2, 2)
+    scores = {}
+    for k, scoring in enumerate(trial.scorings):
+        all_columns = None if every is None else trial.fold_scores(every.values[k, 0])
+        nested, apparent, baseline = map(trial.fold_scores, found.values[k])
+        scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
+    return scores, list(dict.fromkeys(notes))
+
+
+def _permutation_null(
+    trial: Trial, selector: SelectorAdapter, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator
+) -> PermutationNull:
+    """Return the permutation null distribution: the statistic of the search for shuffled targets."""
+    table, by_merit = trial.table, selector.reads_target
+    shuffle = target_shuffle(table, trial.folds.used_rows)
+    (model,) = trial.models.values()
+
+    def statistic(view: Table, folds: Folds, choice: SelectedColumns) -> float:
+        if by_merit:
+            assert choice.merit is not None
+            return choice.merit
+        scores = score_folds(model, view, folds, trial.scorings[0], sets=choice.support[None], seed=trial.seed)
+        return float(scores.values.mean())
+
+    def permuted_statistic(seed: int) -> float:
+        shuffle_rng = np.random.default_rng(seed)
+        view = with_target(table, shuffle.draw(shuffle_rng))
+        choice = selector.select(view, int(shuffle_rng.integers(2**31)))
+        folds = trial.folds
+        if not by_merit and table.schema.has_classes and table.time is None:
+            # The folds of the real target are stratified by it: of a shuffled one, some would have rows of one class only.
+            folds = draw_folds(view, len(folds), shuffle_rng)
+        return statistic(view, folds, choice)
+
+    seeds, targets = rng.integers(0, 2**63, n_shuffles).tolist(), number_items("Shuffled target", n_shuffles)
+    results = repeat_selections("Shuffled targets", selector, table, permuted_statistic, seeds, targets)
+    null_values = np.array([value for value, _ in results])
+    name = "merit" if by_merit else "apparent score"
+    return PermutationNull(null_values, statistic(table, trial.folds, choice), name, shuffle.description)
+
+
+def _count_messages(fold_messages: Sequence[Sequence[Verdict]], known_messages: set[Verdict]) -> list[Verdict]:
+    """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
+    counts = Counter(
+        message for messages in fold_messages for message in dict.fromkeys(messages) if message not in known_messages
+    )
+    return [one.with_sentence(f"In {n} of {len(fold_messages)} folds: {one}") for one, n in counts.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnComparison(JsonResult):
+    """Scores of models on all columns and on the selected columns, fold by fold.
+
+    Attributes
+    ----------
+    selector, folds_description : str
+        The label of the selector, and how the folds were drawn.
+    models : dict of str
+        The labels of the models by name.
+    scorings : tuple of str
+        scikit-learn's names of the scores.
+    n_samples, n_columns : int
+        Rows that are in some fold, and columns that are not excluded.
+    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
+        The columns selected from the training rows of every fold.
+    baseline : dict of FoldScores
+        The baseline score (without any column) by scorer.
+    all_columns, selected : dict of FoldScores
+        By (model, scorer).
+    notes : tuple of str
+    seed : int or None
+        The random state of the models.
+    """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("n_chosen", "differences")
+
+    selector: str
+    folds_description: str
+    models: dict[str, str]
+    scorings: tuple[str, ...]
+    n_samples: int
+    n_columns: int
+    fold_sets: Masks
+    baseline: dict[str, FoldScores]
+    all_columns: dict[tuple[str, str], FoldScores]
+    selected: dict[tuple[str, str], FoldScores]
+    notes: tuple[str, ...]
+    seed: int | None
+
+    @property
+    def n_chosen(self) -> tuple[int, ...]:
+        """The number of columns selected in each fold."""
+        return tuple(self.fold_sets.sum(axis=1).tolist())
+
+    @property
+    def differences(self) -> dict[tuple[str, str], FoldScores]:
+        """The differences by (model, scorer)."""
+        return {pair: self.difference(*pair) for pair in self.selected}
+
+    def difference(self, model: str, scoring: str) -> FoldScores:
+        """Return the score on the selected columns minus the score on all columns, in every fold."""
+        one, other = self.selected[model, scoring], self.all_columns[model, scoring]
+        return FoldScores(one.values - other.values, one.variance_factor)
+
+    def __repr__(self) -> str:
+        mean_size = self.fold_sets.sum(axis=1).mean()
+        head = (
+            f"{self.n_columns:,} columns against {mean_size:.1f} selected by {self.selector}; {self.folds_description}, "
+            f"{self.n_samples:,} rows"
+        )
+        width = max(map(len, self.models.values()))
+        names = max(map(len, self.scorings))
+        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'selected':>15}  difference, 95% confidence interval"]
+        for scoring in self.scorings:
+            for name, label in self.models.items():
+                pair = (self.all_columns[name, scoring], self.selected[name, scoring])
+                scores = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
+                change = self.difference(name, scoring)
+                low, high = change.interval
+                lines.append(
+                    f"{label:{width}}  {scoring:{names}}  {scores}  {change.mean:+.3f} ({low:+.3f} to {high:+.3f})"
+                )
+        return "\n".join([head, *lines, *self.notes])
+
+
+def compare_columns(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    time: Any = None,
+    sample_weight: Any = None,
+    models: Sequence[str] | None = None,
+    scoring: Sequence[str] | None = None,
+    n_splits: int = 10,
+    max_rows: int | None = None,
+    report: SelectionReport | None = None,
+    random_state: Seed = 0,
+    n_jobs: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> ColumnComparison:
+    """Compare models on all columns and on the selected columns; the selection is repeated in every fold.
+
+    Parameters
+    ----------
+    selector, X, y, groups, time, sample_weight
+        As in `selection_report`.
+    models : list of str, default=None
+        Names of models, as in `CrossValidated`: "naive_bayes", "gaussian_nb", "knn", "linear", "ridge", "logistic", "tree" or
+        "forest" or "gradient_boosting". None is logistic regression and naive Bayes for classes, ridge regression for a numeric
+        target, and 5 nearest neighbours, a random forest and gradient boosting. Nearest neighbours accept no weights: None
+        excludes them if rows have weights.
+    scoring : list of str, default=None
+        Names of scikit-learn scorers. None is ROC AUC (for more than two classes the weighted average of one against the rest),
+        balanced accuracy and accuracy for classes, and R2 for a numeric target. ROC AUC is excluded, with a note, if a fold lacks
+        a class.
+    n_splits : int, default=10
+        As in `selection_report`.
+    max_rows : int, default=None
+        A larger table is sampled to this number of rows, plus a few for rare classes: at least two rows per fold of every class.
+    report : SelectionReport, default=None
+        The report of the same selector, table, folds and seed: its selections are reused instead of searched again.
+    random_state : int, default=0
+        Seed of the folds, as in `selection_report`, of the searches and of the models.
+    n_jobs : int, default=None
+        Threads; None uses all cores available to this process. The numbers do not depend on it.
+    params : dict, default=None
+        As in `selection_report`, for the selector.
+
+    Returns
+    -------
+    ColumnComparison
+
+    Raises
+    ------
+    DataError
+        When there is no target, when the rows do not allow folds, or when a search or a model fails in a fold; the
+        message names the fold.
+
+    Notes
+    -----
+    Every score equals that of scikit-learn's `cross_validate` for a pipeline of the selector and the model on the same folds.
+    The 95 % confidence interval of a difference is Student's, corrected for the overlap of training sets.
+
+    References
+    ----------
+    Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.assessment import compare_columns
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import Forward
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> compared = compare_columns(SubsetSelector(CFS(), Forward(), n_features=3), X, y, scoring=["accuracy"])
+    >>> for name in compared.models:
+    ...     print(f"{name:11} {compared.difference(name, 'accuracy').mean:+.3f}")
+    logistic    -0.062
+    naive_bayes -0.045
+    knn         -0.058
+    forest      -0.068
+    gradient_boosting -0.029
+    """
+    rng = make_rng(random_state)
+    adapter = adapt_selector(selector)
+    check_metadata("compare_columns()", metadata_readers(selector), params or {})
+    if max_rows is not None:
+        check_integer("max_rows", max_rows, low=2)
+    with parallel.thread_session(n_jobs), ignore_known_warnings():
+        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
+        rows = opened, _ = open_rows("compare_columns", table, max_rows, n_splits, rng)
+        adapter.check(opened.schema)
+        folds = draw_folds(opened, n_splits, rng)
+        trial = Trial.open(rows, folds, models, scoring, model_seed(random_state, folds))
+        known_sets = None if report is None else _report_fold_sets(report, opened, folds, random_state)
+        fold_sets = select_in_folds(adapter, opened, folds)[0] if known_sets is None else known_sets
+        scores, fit_notes = trial.score(np.stack([np.ones_like(fold_sets), fold_sets, np.zeros_like(fold_sets)]))
+    warn_user([*trial.row_notes, *trial.model_notes, *fit_notes])
+    names = [one.name for one in trial.scorings]
+    every, selected, baseline = (
+        {
+            (model, scoring): trial.fold_scores(scores[m, k, which])
+            for m, model in enumerate(trial.models)
+            for k, scoring in enumerate(names)
+        }
+        for which in range(3)
+    )
+    first = next(iter(trial.models))
+    return ColumnComparison(
+        selector=adapter.label,
+        folds_description=folds.description,
+        models=trial.labels,
+        scorings=tuple(names),
+        n_samples=len(folds.used_rows),
+        n_columns=len(opened.schema.used),
+        fold_sets=fold_sets,
+        baseline={name: baseline[first, name] for name in names},
+        all_columns=every,
+        selected=selected,
+        notes=(*trial.row_notes, *folds.fold_notes, *trial.model_notes, *fit_notes, *adapter.notes),
+        seed=trial.seed,
+    )
+
+
+def _report_fold_sets(report: SelectionReport, table: Table, folds: Folds, random_state: Seed) -> Masks:
+    """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
+    schema = table.schema
+    of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
+    n_rows = len(folds.used_rows)
+    if of_report != (tuple(schema.names), n_rows, len(folds), folds.description, random_state):
+        raise ValueError(
+            f"The report has {report.n_samples:,} rows, {len(report.fold_sets)} folds and seed {report.seed}, but this call has "
+            f"{n_rows:,} rows, {len(folds)} folds and seed {random_state}: its selections can be reused for the same "
+            "table, folds and seed only. Leave it out."
+        )
+    return report.fold_sets
+
 
 N_ADDED = (0, 10, 25, 50)
 _MIN_ROWS = 20
@@ -302,467 +764,3 @@ class _NoiseTable:
             for mask, n in zip(row, numbers, strict=True):
                 mask[first : first + n] = True
         return masks.reshape(-1, masks.shape[2])
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnComparison(JsonResult):
-    """Scores of models on all columns and on the selected columns, fold by fold.
-
-    Attributes
-    ----------
-    selector, folds_description : str
-        The label of the selector, and how the folds were drawn.
-    models : dict of str
-        The labels of the models by name.
-    scorings : tuple of str
-        scikit-learn's names of the scores.
-    n_samples, n_columns : int
-        Rows that are in some fold, and columns that are not excluded.
-    fold_sets : ndarray of shape (n_folds, n_table_columns), bool
-        The columns selected from the training rows of every fold.
-    baseline : dict of FoldScores
-        The baseline score (without any column) by scorer.
-    all_columns, selected : dict of FoldScores
-        By (model, scorer).
-    notes : tuple of str
-    seed : int or None
-        The random state of the models.
-    """
-
-    json_properties: ClassVar[tuple[str, ...]] = ("n_chosen", "differences")
-
-    selector: str
-    folds_description: str
-    models: dict[str, str]
-    scorings: tuple[str, ...]
-    n_samples: int
-    n_columns: int
-    fold_sets: Masks
-    baseline: dict[str, FoldScores]
-    all_columns: dict[tuple[str, str], FoldScores]
-    selected: dict[tuple[str, str], FoldScores]
-    notes: tuple[str, ...]
-    seed: int | None
-
-    @property
-    def n_chosen(self) -> tuple[int, ...]:
-        """The number of columns selected in each fold."""
-        return tuple(self.fold_sets.sum(axis=1).tolist())
-
-    @property
-    def differences(self) -> dict[tuple[str, str], FoldScores]:
-        """The differences by (model, scorer)."""
-        return {pair: self.difference(*pair) for pair in self.selected}
-
-    def difference(self, model: str, scoring: str) -> FoldScores:
-        """Return the score on the selected columns minus the score on all columns, in every fold."""
-        one, other = self.selected[model, scoring], self.all_columns[model, scoring]
-        return FoldScores(one.values - other.values, one.variance_factor)
-
-    def __repr__(self) -> str:
-        mean_size = self.fold_sets.sum(axis=1).mean()
-        head = (
-            f"{self.n_columns:,} columns against {mean_size:.1f} selected by {self.selector}; {self.folds_description}, "
-            f"{self.n_samples:,} rows"
-        )
-        width = max(map(len, self.models.values()))
-        names = max(map(len, self.scorings))
-        lines = [f"{'':{width}}  {'':{names}}  {'all':>15}  {'selected':>15}  difference, 95% confidence interval"]
-        for scoring in self.scorings:
-            for name, label in self.models.items():
-                pair = (self.all_columns[name, scoring], self.selected[name, scoring])
-                scores = "  ".join(f"{one.mean:.3f} ± {one.standard_deviation:.3f}".rjust(15) for one in pair)
-                change = self.difference(name, scoring)
-                low, high = change.interval
-                lines.append(
-                    f"{label:{width}}  {scoring:{names}}  {scores}  {change.mean:+.3f} ({low:+.3f} to {high:+.3f})"
-                )
-        return "\n".join([head, *lines, *self.notes])
-
-
-def compare_columns(
-    selector: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    groups: Any = None,
-    time: Any = None,
-    sample_weight: Any = None,
-    models: Sequence[str] | None = None,
-    scoring: Sequence[str] | None = None,
-    n_splits: int = 10,
-    max_rows: int | None = None,
-    report: SelectionReport | None = None,
-    random_state: Seed = 0,
-    n_jobs: int | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> ColumnComparison:
-    """Compare models on all columns and on the selected columns; the selection is repeated in every fold.
-
-    Parameters
-    ----------
-    selector, X, y, groups, time, sample_weight
-        As in `selection_report`.
-    models : list of str, default=None
-        Names of models, as in `CrossValidated`: "naive_bayes", "gaussian_nb", "knn", "linear", "ridge", "logistic", "tree" or
-        "forest" or "gradient_boosting". None is logistic regression and naive Bayes for classes, ridge regression for a numeric
-        target, and 5 nearest neighbours, a random forest and gradient boosting. Nearest neighbours accept no weights: None
-        excludes them if rows have weights.
-    scoring : list of str, default=None
-        Names of scikit-learn scorers. None is ROC AUC (for more than two classes the weighted average of one against the rest),
-        balanced accuracy and accuracy for classes, and R2 for a numeric target. ROC AUC is excluded, with a note, if a fold lacks
-        a class.
-    n_splits : int, default=10
-        As in `selection_report`.
-    max_rows : int, default=None
-        A larger table is sampled to this number of rows, plus a few for rare classes: at least two rows per fold of every class.
-    report : SelectionReport, default=None
-        The report of the same selector, table, folds and seed: its selections are reused instead of searched again.
-    random_state : int, default=0
-        Seed of the folds, as in `selection_report`, of the searches and of the models.
-    n_jobs : int, default=None
-        Threads; None uses all cores available to this process. The numbers do not depend on it.
-    params : dict, default=None
-        As in `selection_report`, for the selector.
-
-    Returns
-    -------
-    ColumnComparison
-
-    Raises
-    ------
-    DataError
-        When there is no target, when the rows do not allow folds, or when a search or a model fails in a fold; the
-        message names the fold.
-
-    Notes
-    -----
-    Every score equals that of scikit-learn's `cross_validate` for a pipeline of the selector and the model on the same folds.
-    The 95 % confidence interval of a difference is Student's, corrected for the overlap of training sets.
-
-    References
-    ----------
-    Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from tamiz import SubsetSelector
-    >>> from tamiz.assessment import compare_columns
-    >>> from tamiz.criteria import CFS
-    >>> from tamiz.search import Forward
-    >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> compared = compare_columns(SubsetSelector(CFS(), Forward(), n_features=3), X, y, scoring=["accuracy"])
-    >>> for name in compared.models:
-    ...     print(f"{name:11} {compared.difference(name, 'accuracy').mean:+.3f}")
-    logistic    -0.062
-    naive_bayes -0.045
-    knn         -0.058
-    forest      -0.068
-    gradient_boosting -0.029
-    """
-    rng = make_rng(random_state)
-    adapter = adapt_selector(selector)
-    check_metadata("compare_columns()", metadata_readers(selector), params or {})
-    if max_rows is not None:
-        check_integer("max_rows", max_rows, low=2)
-    with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
-        rows = opened, _ = open_rows("compare_columns", table, max_rows, n_splits, rng)
-        adapter.check(opened.schema)
-        folds = draw_folds(opened, n_splits, rng)
-        trial = Trial.open(rows, folds, models, scoring, model_seed(random_state, folds))
-        known_sets = None if report is None else _report_fold_sets(report, opened, folds, random_state)
-        fold_sets = select_in_folds(adapter, opened, folds)[0] if known_sets is None else known_sets
-        scores, fit_notes = trial.score(np.stack([np.ones_like(fold_sets), fold_sets, np.zeros_like(fold_sets)]))
-    warn_user([*trial.row_notes, *trial.model_notes, *fit_notes])
-    names = [one.name for one in trial.scorings]
-    every, selected, baseline = (
-        {
-            (model, scoring): trial.fold_scores(scores[m, k, which])
-            for m, model in enumerate(trial.models)
-            for k, scoring in enumerate(names)
-        }
-        for which in range(3)
-    )
-    first = next(iter(trial.models))
-    return ColumnComparison(
-        selector=adapter.label,
-        folds_description=folds.description,
-        models=trial.labels,
-        scorings=tuple(names),
-        n_samples=len(folds.used_rows),
-        n_columns=len(opened.schema.used),
-        fold_sets=fold_sets,
-        baseline={name: baseline[first, name] for name in names},
-        all_columns=every,
-        selected=selected,
-        notes=(*trial.row_notes, *folds.fold_notes, *trial.model_notes, *fit_notes, *adapter.notes),
-        seed=trial.seed,
-    )
-
-
-def _report_fold_sets(report: SelectionReport, table: Table, folds: Folds, random_state: Seed) -> Masks:
-    """Return the column sets of the folds of a report; raise ValueError if it is of another table, folds or seed."""
-    schema = table.schema
-    of_report = report.names, report.n_samples, len(report.fold_sets), report.folds_description, report.seed
-    n_rows = len(folds.used_rows)
-    if of_report != (tuple(schema.names), n_rows, len(folds), folds.description, random_state):
-        raise ValueError(
-            f"The report has {report.n_samples:,} rows, {len(report.fold_sets)} folds and seed {report.seed}, but this call has "
-            f"{n_rows:,} rows, {len(folds)} folds and seed {random_state}: its selections can be reused for the same "
-            "table, folds and seed only. Leave it out."
-        )
-    return report.fold_sets
-
-
-# The step that scores the model on the selected columns, then on all columns.
-_SCORES_LABEL = "Model scores"
-_DEFAULT_SPLITS = 10
-
-
-def count_selections(table: Table, semi_synthetic: int = 0) -> int:
-    """Return how often `selection_report` repeats a selection by default, with some number of semi-synthetic targets."""
-    for_signal = N_SIGNAL_SELECTIONS if semi_synthetic else 0
-    return 1 + _DEFAULT_SPLITS + default_n_permutations(table.schema) + semi_synthetic + for_signal
-
-
-def selection_report(
-    selector: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    groups: Any = None,
-    time: Any = None,
-    sample_weight: Any = None,
-    model: Any = None,
-    scoring: Any = None,
-    n_splits: int = _DEFAULT_SPLITS,
-    n_permutations: int | None = None,
-    semi_synthetic: int = 0,
-    random_state: Seed = 0,
-    n_jobs: int | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> SelectionReport:
-    """Assess a selection by nested cross-validation and a permutation test.
-
-    Parameters
-    ----------
-    selector : selector
-        A `SubsetSelector`, `RankSelector` or other selector of this package, such as `RedundancyFilter` or `BorutaSelector`; a
-        scikit-learn selector with `get_support`, or a pipeline that ends in one. It is cloned and not changed. Only the search on
-        the whole table uses its journal.
-    X : array, sparse matrix, data frame or Table
-        Estimators and selectors of scikit-learn receive the rows in the type of X.
-    y : array of shape (n_samples,), default=None
-        The target; a table has its own.
-    groups : array of shape (n_samples,), default=None
-        Rows of one group, such as a patient, are never in both training and test rows.
-    time : array of shape (n_samples,), default=None
-        Numbers or dates: training rows come before test rows. Rows of one time stay together.
-    sample_weight : array of shape (n_samples,), default=None
-        A weight of 2 counts as the row twice, in fits and in scores.
-    model : str or estimator, default=None
-        The model that is scored on the selected columns: an estimator, or the name of a model, as in `CrossValidated`. None is the
-        model of the selector's merit if the merit scores predictions, else naive Bayes for classes and 5 nearest neighbours for a
-        numeric target. Models, scorers and selectors of scikit-learn receive the class labels of the user in their original type.
-    scoring : str or callable, default=None
-        The name of a scikit-learn scorer, or a scorer; larger is better. It may differ from that of the selector's merit. None
-        is the scoring of the merit if the merit scores predictions and has one; else ROC AUC for classes (one against the rest if
-        there are more than two), which stays informative for imbalanced classes, and R2 for a numeric target. For classes ROC AUC,
-        balanced accuracy and accuracy are also computed.
-    n_splits : int, default=10
-        Folds; fewer if a class has fewer rows, if there are fewer groups or times, or if folds would have too few rows (2 for
-        training, and 2 for testing if the target is numeric). Classes that are too rare are excluded from the folds. A note reports
-        both.
-    n_permutations : int, default=None
-        Shuffled targets for which the search is repeated. None is 99 for a table of up to 200,000 values, and 19 for a larger one,
-        the smallest number for which p can be 0.05.
-    semi_synthetic : int, default=0
-        Semi-synthetic targets, computed from known columns, for which the search is repeated, to estimate its true and false
-        positive rates as `selection_error_rates` does with random true columns. At least 2; 0 leaves them out.
-    random_state : int, default=0
-        Seed of the folds and shuffles, and of searches that have no seed of their own.
-    n_jobs : int, default=None
-        Threads; None uses all cores available to this process. The numbers do not depend on it.
-    params : dict, default=None
-        Further values of the rows by name, such as {"price": prices}, for estimators and scorers that request them by
-        `set_fit_request` and `set_score_request`; metadata routing of scikit-learn must be enabled.
-
-    Returns
-    -------
-    SelectionReport
-
-    Raises
-    ------
-    DataError
-        When there is no target, when the rows do not allow folds, or when the search or the model fails in a fold. The message
-        names the fold; means are over all folds.
-
-    Notes
-    -----
-    The permutation test compares the merit of the selected set with the merits of the sets selected for shuffled targets. If the
-    selector has no merit that reads the target, as for scikit-learn's selectors, it compares the apparent score; for classes, each
-    shuffled target has folds that are stratified by it, as those of the real target are.
-
-    Cost: 1 + n_splits + n_permutations searches; with semi-synthetic targets one for each, and 50 to determine their signal.
-
-    References
-    ----------
-    Ambroise and McLachlan (2002), Selection bias in gene extraction on the basis of microarray gene-expression data, PNAS 99;
-    Varma and Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC Bioinformatics 7.
-
-    Examples
-    --------
-    20 columns selected from a thousand columns of noise predict the target well on the rows that they were selected on:
-
-    >>> import numpy as np
-    >>> from tamiz import RankSelector, selection_report
-    >>> from tamiz.criteria import FisherScore
-    >>> noise, y = np.random.default_rng(0).normal(size=(100, 1000)), np.arange(100) % 2
-    >>> report = selection_report(RankSelector(FisherScore(), n_features=20), noise, y, n_permutations=19)
-    >>> print(f"apparent {report.apparent.mean:.2f}, nested CV {report.nested.mean:.2f}, p = {report.null.p_value:.2f}")
-    apparent 0.90, nested CV 0.41, p = 0.50
-    """
-    rng = make_rng(random_state)
-    adapter = adapt_selector(selector)
-    check_metadata(
-        "selection_report()", [*metadata_readers(selector), (model, "fit"), (scoring, "score")], params or {}
-    )
-    if n_permutations is not None:
-        check_integer("n_permutations", n_permutations, low=0)
-    if semi_synthetic != 0:
-        check_integer("semi_synthetic", semi_synthetic, low=2)
-    with parallel.thread_session(n_jobs), ignore_known_warnings():
-        table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
-        opened, row_notes = open_rows("selection_report", table, None, n_splits, rng)
-        schema = opened.schema
-        of_merit = adapter.model_and_scoring(schema) if model is None else None
-        if of_merit is None:
-            default = "naive_bayes" if schema.has_classes else "knn"
-            scored_model = resolve_model(default if model is None else model, schema, parameter="model")
-        else:
-            scored_model = of_merit[0]
-            scoring = of_merit[1] if scoring is None else scoring
-        for part in (adapter, scored_model):
-            part.check(schema)
-        folds = draw_folds(opened, n_splits, rng)
-        default_scorings, scoring_notes = resolve_scorings(None, opened, folds, [scored_model])
-        scorer = default_scorings[0] if scoring is None else resolve_scoring(scoring, has_classes=schema.has_classes)
-        scorer.check_weights(schema)
-        check_scoring_target(scorer, schema, opened.target_values()[folds.used_rows])
-        others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
-        trial = Trial(opened, folds, {"": scored_model}, [scorer, *others], model_seed(random_state, folds))
-        with capture_warnings() as search_warnings:
-            choice = adapter.select(opened, folds.table_seed, journal=True)
-        fold_sets, fold_messages = select_in_folds(adapter, opened, folds)
-        scores, fit_notes = _score_roles(trial, choice.support, fold_sets)
-        n_shuffles = default_n_permutations(opened.schema) if n_permutations is None else n_permutations
-        null = _permutation_null(trial, adapter, choice, n_shuffles, rng) if n_shuffles else None
-        error_rates = (
-            report_error_rates(opened, adapter, choice.support, folds, fold_sets, semi_synthetic, rng)
-            if semi_synthetic
-            else None
-        )
-    messages = list(dict.fromkeys([*row_notes, *search_warnings, *folds.fold_warnings, *scoring_notes, *fit_notes]))
-    warn_user(messages)
-    notes: list[str] = [*messages, *folds.fold_notes, *adapter.notes, *_count_messages(fold_messages, set(messages))]
-    if n_permutations is None:
-        notes.append(
-            f"{n_shuffles} shuffled targets, by the size of the table; n_permutations of selection_report sets another number."
-        )
-    if scores[scorer.name].all_columns is None:
-        notes.append("The score on all columns was not computed: the rows do not fit in memory.")
-    deciding, *beside = scores
-    candidate_mask = np.zeros(schema.n_columns, dtype=bool)
-    candidate_mask[schema.used] = True
-    return SelectionReport(
-        selector=adapter.label,
-        model=scored_model.label,
-        scoring=scorer.name,
-        folds_description=folds.description,
-        n_samples=len(folds.used_rows),
-        n_columns=schema.n_columns,
-        groups=schema.groups,
-        time=schema.time,
-        names=tuple(schema.names),
-        support=choice.support,
-        merit=choice.merit,
-        merit_name=adapter.merit_name,
-        unit=adapter.unit,
-        **vars(scores[deciding]),
-        other_scores={name: scores[name] for name in beside},
-        fold_sets=fold_sets,
-        candidate_mask=candidate_mask,
-        null=null,
-        error_rates=error_rates,
-        notes=tuple(notes),
-        seed=given_seed(random_state),
-    )
-
-
-def _score_roles(trial: Trial, support: Masks, fold_sets: Masks) -> tuple[dict[str, RoleScores], list[Verdict]]:
-    """Return the scores by scorer, and the warnings of the fits.
-
-    Scored are the columns selected in each fold, those selected on all rows, none, and all, unless these do not fit in memory.
-    """
-    (model,), folds = trial.models.values(), trial.folds
-
-    def score(sets: Masks | None) -> SetScores:
-        return score_folds(model, trial.table, folds, trial.scorings, sets=sets, seed=trial.seed)
-
-    progress.report_progress(_SCORES_LABEL, 0, 2)
-    found = score(np.stack([fold_sets, np.broadcast_to(support, fold_sets.shape), np.zeros_like(fold_sets)]))
-    notes = list(found.notes)
-    progress.report_progress(_SCORES_LABEL, 1, 2)
-    every: SetScores | None = None
-    with suppress(MemoryError):
-        every = score(None)
-        notes += every.notes
-    progress.report_progress(_SCORES_LABEL, 2, 2)
-    scores = {}
-    for k, scoring in enumerate(trial.scorings):
-        all_columns = None if every is None else trial.fold_scores(every.values[k, 0])
-        nested, apparent, baseline = map(trial.fold_scores, found.values[k])
-        scores[scoring.name] = RoleScores(nested, apparent, baseline, all_columns)
-    return scores, list(dict.fromkeys(notes))
-
-
-def _permutation_null(
-    trial: Trial, selector: SelectorAdapter, choice: SelectedColumns, n_shuffles: int, rng: np.random.Generator
-) -> PermutationNull:
-    """Return the permutation null distribution: the statistic of the search for shuffled targets."""
-    table, by_merit = trial.table, selector.reads_target
-    shuffle = target_shuffle(table, trial.folds.used_rows)
-    (model,) = trial.models.values()
-
-    def statistic(view: Table, folds: Folds, choice: SelectedColumns) -> float:
-        if by_merit:
-            assert choice.merit is not None
-            return choice.merit
-        scores = score_folds(model, view, folds, trial.scorings[0], sets=choice.support[None], seed=trial.seed)
-        return float(scores.values.mean())
-
-    def permuted_statistic(seed: int) -> float:
-        shuffle_rng = np.random.default_rng(seed)
-        view = with_target(table, shuffle.draw(shuffle_rng))
-        choice = selector.select(view, int(shuffle_rng.integers(2**31)))
-        folds = trial.folds
-        if not by_merit and table.schema.has_classes and table.time is None:
-            # The folds of the real target are stratified by it: of a shuffled one, some would have rows of one class only.
-            folds = draw_folds(view, len(folds), shuffle_rng)
-        return statistic(view, folds, choice)
-
-    seeds, targets = rng.integers(0, 2**63, n_shuffles).tolist(), number_items("Shuffled target", n_shuffles)
-    results = repeat_selections("Shuffled targets", selector, table, permuted_statistic, seeds, targets)
-    null_values = np.array([value for value, _ in results])
-    name = "merit" if by_merit else "apparent score"
-    return PermutationNull(null_values, statistic(table, trial.folds, choice), name, shuffle.description)
-
-
-def _count_messages(fold_messages: Sequence[Sequence[Verdict]], known_messages: set[Verdict]) -> list[Verdict]:
-    """Return messages of the searches in folds that are not known from the whole table, each with the number of folds."""
-    counts = Counter(
-        message for messages in fold_messages for message in dict.fromkeys(messages) if message not in known_messages
-    )
-    return [one.with_sentence(f"In {n} of {len(fold_messages)} folds: {one}") for one, n in counts.items()]

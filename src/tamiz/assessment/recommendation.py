@@ -11,15 +11,18 @@ import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.assessment.findings import FoldScores
-from tamiz.assessment.fold_scores import Trial, ignore_known_warnings, model_seed, open_rows
 from tamiz.assessment.score_report import ALL_COLUMNS, CandidateSelection, Recommendation, ScoredPath
-from tamiz.assessment.selector_adapters import (
+from tamiz.assessment.trials import (
     ColumnSetAdapter,
     PathAdapter,
     SelectorAdapter,
+    Trial,
     adapt_selector,
+    ignore_known_warnings,
     metadata_readers,
+    model_seed,
     number_items,
+    open_rows,
     repeat_selections,
 )
 from tamiz.criteria.base import Merit, Relevance

@@ -12,12 +12,13 @@ from sklearn.linear_model import Ridge
 
 from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.assessment.findings import SelectionErrorRates, SignalStrength, Truth
-from tamiz.assessment.fold_scores import ignore_known_warnings, open_rows
-from tamiz.assessment.selector_adapters import (
+from tamiz.assessment.trials import (
     SelectorAdapter,
     adapt_selector,
+    ignore_known_warnings,
     metadata_readers,
     number_items,
+    open_rows,
     repeat_selections,
     select_in_folds,
 )
@@ -28,7 +29,7 @@ from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.estimators import check_metadata
 from tamiz.models.folds import Fold, Folds, draw_folds
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, given_seed, make_rng
+from tamiz.runtime.random import Seed, integer_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.table.base import Table
@@ -447,7 +448,7 @@ def selection_error_rates(
             level = Signal(float(signal), "as requested")
         warn_user(dict.fromkeys(messages))
         rates = simulate_error_rates(targets, adapter, columns, level, n_draws, rng)
-    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=given_seed(random_state))
+    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=integer_seed(random_state))
 
 
 def report_error_rates(

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Masks
 from tamiz.assessment.resampling import SampleScorer, batch_size, draw_half_pairs, map_batches, select_highest
-from tamiz.assessment.selector_adapters import adapt_selector, number_items, repeat_selections
+from tamiz.assessment.trials import adapt_selector, number_items, repeat_selections
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.exceptions import DataError

@@ -28,7 +28,7 @@ def make_rng(random_state: Seed) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
-def given_seed(random_state: Seed) -> int | None:
+def integer_seed(random_state: Seed) -> int | None:
     """Return the seed that the user passed, None for a generator."""
     return int(random_state) if isinstance(random_state, Integral) else None
 
