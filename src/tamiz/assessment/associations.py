@@ -1,4 +1,4 @@
-"""Associations of each column with the target: direction, size and shape with 95 % intervals, and missing values."""
+"""Associations of each column with the target: size, direction and shape, missing values, tests, and distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rank`: the columns of a table ranked one by one, with p-values and intervals of the ranks, as numbers, text and a chart."""
+"""The columns of a table ranked one by one, and how scores and ranks vary between samples of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of what is found in a table: mean ranks, tests and distributions of columns, possible target leakage, fold designs."""
+"""Records that are read without scikit-learn: scores of folds, stability, error rates, and what is found in a table."""
 
 from __future__ import annotations
 

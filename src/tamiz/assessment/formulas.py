@@ -1,4 +1,4 @@
-"""Formulas of a few columns that determine the target: sums, differences, products, ratios and powers."""
+"""Formulas of a few columns that determine the target, and numeric columns that are linear functions of others."""
 
 from __future__ import annotations
 

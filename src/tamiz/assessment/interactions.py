@@ -157,7 +157,9 @@ def find_interactions(
     DataError
         When there is no target, or fewer than 50 rows.
 
-    Notes ----- An additive model is fitted: logistic regression for classes (each of up to five against the others), least squares
+    Notes
+    -----
+    An additive model is fitted: logistic regression for classes (each of up to five against the others), least squares
     for numbers and five or more ordinal levels, with a broken line of five pieces for each numeric column and an indicator for each
     level. The score test of a pair adds the products of the ranks and their squares, or of level indicators:
 

@@ -336,19 +336,7 @@ class Score:
 class SingleColumnScorer(ABC):
     """Cross-validated score of a model of the target with one column; a perfect prediction scores 1.
 
-    Parameters
-    ----------
-    target : ndarray
-    weight : ndarray or None
-    folds : ndarray of int
-
-    Attributes
-    ----------
-    score_name : str
-    min_score : float
-        The least score of possible target leakage.
-    sure_score : float
-        Below this score other columns may be as good.
+    `min_score` is the least score of possible target leakage. Below `sure_score` other columns may be as good.
     """
 
     score_name: str

@@ -65,7 +65,7 @@ _MAX_COORDINATES = 1_000
 # Above the first number of columns the importance is that of shallow trees, in place of permutation in gradient boosting; a table
 # with more values than the second is sampled.
 _MAX_PERMUTED, _MAX_TREE_VALUES, _MIN_TREE_ROWS = 100, 1_000_000, 100
-# Folds of the wrapper inside each fold of the trial.
+# Folds of the wrapper inside each fold of the comparison.
 _INNER_FOLDS = 5
 # The work of a search, at most: rows times columns times steps of MRMR, and rows times sets of the wrapper, of which each
 # costs as much as some more rows. Each is 2 to 3 s.
@@ -84,18 +84,9 @@ def default_candidates(
 ) -> dict[str, SelectorAdapter]:
     """Return the default candidates for a table: paths of sets with 1, 2, 3 and up to 48 columns, and all distinct columns.
 
-    Parameters
-    ----------
-    schema : Schema
-    missing : {"distribute", "category"}, default="distribute"
-        How MRMR treats missing values.
-    n_features : int, float or (least, most), default=None
-        As in `SubsetSelector`.
-    column_options : dict, default=None
-        Parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`. The ranking by
-        importance has none, and is no candidate where one is set.
-    left_out : collection of column numbers, default=()
-        Columns that are not searched, because others are equivalent. If there are any, all other columns are a candidate.
+    `column_options` are parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`. The
+    ranking by importance has none, and is no candidate where one is set. `left_out` are columns that are not searched, because
+    others are equivalent; if there are any, all other columns are a candidate.
     """
     column_options = column_options or {}
     searched = [j for j in schema.used.tolist() if j not in left_out]
@@ -388,29 +379,6 @@ def loss_margin(score: float, perfect: float) -> float:
     return max(LARGEST_LOSS * (perfect - score), NEGLIGIBLE_LOSS)
 
 
-def rate_sets(scores: Floats, variance_factor: float, perfect: float) -> RatedSets:
-    """Return which sets are as good as the reference, by the rule of `recommend_columns`.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_sets, n_folds)
-        The first set is all columns.
-    variance_factor : float
-        As in `FoldScores`.
-    perfect : float
-        The largest possible score.
-    """
-    means = scores.mean(axis=1)
-    best = int(means.argmax())
-    gain = FoldScores(scores[best] - scores[0], variance_factor)
-    reference = best if gain.mean > gain.standard_error else 0
-    losses = scores[reference] - scores
-    errors = np.sqrt(variance_factor * losses.var(axis=1, ddof=1))
-    margin = loss_margin(float(means[reference]), perfect)
-    mean = losses.mean(axis=1)
-    return RatedSets(mean + errors <= margin, mean - errors > margin, margin)
-
-
 @dataclass(frozen=True)
 class _Pool:
     """All compared sets, that of all columns first.
@@ -428,7 +396,7 @@ class _Pool:
         The model that decides.
     scores : ndarray of shape (n_scorings, n_sets, n_folds)
     variance_factor, perfect : float
-        As in `rate_sets`.
+        As in `FoldScores`, and the largest possible score.
     allowed : ndarray of shape (n_sets,), bool
         The sets that may be recommended.
     """
@@ -455,11 +423,18 @@ class _Pool:
         return self.supports.sum(axis=1)
 
     def rate(self, folds: Sequence[int] | None = None) -> RatedSets:
-        """Return which sets are as good as the reference, on some folds or on all."""
+        """Return which sets are as good as the reference, by the rule of `recommend_columns`, on some folds or on all."""
         scores = self.scores[0] if folds is None else self.scores[0][:, folds]
         # The variance of the mean over fewer folds is larger.
         factor = self.variance_factor + 1 / scores.shape[1] - 1 / self.scores.shape[2]
-        return rate_sets(scores, factor, self.perfect)
+        means = scores.mean(axis=1)
+        best = int(means.argmax())
+        gain = FoldScores(scores[best] - scores[0], factor)
+        reference = best if gain.mean > gain.standard_error else 0
+        losses = scores[reference] - scores
+        mean, errors = losses.mean(axis=1), np.sqrt(factor * losses.var(axis=1, ddof=1))
+        margin = loss_margin(float(means[reference]), self.perfect)
+        return RatedSets(mean + errors <= margin, mean - errors > margin, margin)
 
     def choose(self, rejected: Sequence[int], folds: Sequence[int] | None = None) -> int:
         """Return the smallest good set, of equally small ones the best; without any, all columns, or else the best set."""

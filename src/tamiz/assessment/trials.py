@@ -308,18 +308,8 @@ class SelectedColumns:
 class SelectorAdapter(ABC):
     """Fits clones of a selector.
 
-    Attributes
-    ----------
-    label : str
-        The readable name.
-    merit_name, unit : str
-        The name and the unit of the merit; "" without one.
-    reads_target : bool
-        Whether there is a merit that depends on the target.
-    notes : tuple of str
-        Notes for a reader of the results.
-    evaluation_cost : float
-        The approximate number of microseconds per column set in the latest search.
+    `reads_target` states whether there is a merit that depends on the target, and `evaluation_cost` is the approximate number of
+    microseconds per column set in the latest search.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""Map quality and cross-validated score against the number of columns kept: which columns can be dropped."""
+"""Map quality and cross-validated score by the number of columns kept, and the columns that can be dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several maps of the same rows side by side: quality, time, memory, and Procrustes distances between them."""
+"""Several maps of the same rows side by side, or one over a grid of parameters: quality, time, memory, and Procrustes distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Permutation test of stress: is the stress of a map below that of maps of permuted columns or dissimilarities?"""
+"""Stress of a map against permuted data, and by the number of dimensions."""
 
 from __future__ import annotations
 

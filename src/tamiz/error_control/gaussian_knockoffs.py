@@ -1,4 +1,4 @@
-"""Gaussian model-X knockoffs of the columns of a table: `knockoffs`, and `KnockoffSampler`, which draws them repeatedly."""
+"""Gaussian model-X knockoffs of the columns of a table: the copula of the columns, the vector s, and draws."""
 
 from __future__ import annotations
 
@@ -98,7 +98,12 @@ _MAX_SWEEPS, _TOLERANCE = 200, 1e-7
 
 
 def knockoff_variances(covariance: Floats, method: str, check: Callable[[], None] = lambda: None) -> Floats:
-    """Return the vector s of a method, in the units of the variances; `check` may raise an error before a sweep."""
+    r"""Return the vector s of a method, in the units of the variances; `check` may raise an error before a sweep.
+
+    The joint covariance of columns and knockoffs, positive semidefinite where :math:`2 \Sigma - S` and S are, is
+
+    .. math:: G = \begin{pmatrix} \Sigma & \Sigma - S \\ \Sigma - S & \Sigma \end{pmatrix}, \quad S = \mathrm{diag}(s)
+    """
     if not len(covariance):
         return np.empty(0)
     std = np.sqrt(np.diag(covariance))
@@ -207,6 +212,10 @@ class _Censored:
 
 class GaussianCopula:
     """Latent normal scores of the columns of a table, and their correlation matrix.
+
+    Each column is a non-decreasing function of a latent standard normal score, and the scores of a row are jointly normal. A value
+    that occurs once determines its score. A value with ties, such as a level, determines an interval, and a missing value nothing:
+    these scores are drawn from their conditional distribution, by Gibbs sampling.
 
     Tied values of `fixed` columns have the mean score of their ties, without a random draw. The correlation matrix is shrunk to the
     identity by Ledoit and Wolf's intensity where there are fewer than two rows per column, otherwise only so far that no eigenvalue

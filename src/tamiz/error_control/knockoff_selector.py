@@ -1,4 +1,4 @@
-"""`KnockoffSelector`: columns selected by the knockoff filter, which controls the false discovery rate."""
+"""Columns selected by the knockoff filter, which controls the false discovery rate, with checks of its assumptions."""
 
 from __future__ import annotations
 
