@@ -249,12 +249,11 @@ def conditional_importance(
         seed = model_seed(random_state, folds)
         task = make_task(resolved, opened, cv=folds, scoring=None, seed=seed)
         units = _resolve_units(column_groups, task.table)
-        losses = _Losses(task, loss)
-        refits = _Refits(losses, units)
+        losses = _Losses(task, loss, units)
         if method == "cfi":
-            differences, n_coefficients = refits.with_draws(n_repeats)
+            differences, n_coefficients = losses.with_draws(n_repeats)
         else:
-            differences, n_coefficients = refits.without_units(), [0.0] * len(units)
+            differences, n_coefficients = losses.without_units(), [0.0] * len(units)
     tested = np.sort(task.test_rows)
     weight, clusters = task.weight_or_ones[tested], _row_clusters(task.table, task.folds, tested)
     is_frequency = task.table.schema.weight_kind == "frequency"
@@ -267,12 +266,12 @@ def conditional_importance(
         float(np.average(one[tested], weights=weight)) for one in (losses.own, losses.baseline)
     )
     names = [[opened.schema.names[j] for j in unit.tolist()] for unit in units]
+    n_units = weight.sum() if clusters is None else len(np.unique(clusters))
     notes = [
         *row_notes,
         *task.folds.fold_warnings,
         *task.fit_warnings.notes(task.label),
-        *_power_notes(losses, model_loss, baseline_loss),
-        *_row_notes(max(n_coefficients, default=0.0), weight.sum() if clusters is None else len(np.unique(clusters))),
+        *_doubts(losses, model_loss, baseline_loss, max(n_coefficients, default=0.0), n_units),
     ]
     warn_user(notes)
     return ConditionalImportance(
@@ -327,16 +326,14 @@ def _resolve_units(column_groups: Sequence[Sequence[str | int]] | None, table: T
 
 
 class _Losses:
-    """The loss of every row by the fold that tests it.
+    """The loss of every row by the fold that tests it, and its increases without the information of every unit of columns.
 
-    Attributes
-    ----------
-    own, baseline : ndarray of shape (n_rows,)
-        Of the model with all columns, and of the class frequencies or the mean of the training rows.
+    `own` and `baseline` are of the model with all columns, and of the class frequencies or the mean of the training rows.
     """
 
-    def __init__(self, task: CVTask, name: LossName | None) -> None:
-        self.task = task
+    def __init__(self, task: CVTask, name: LossName | None, units: Sequence[Unit]) -> None:
+        self.task, self.units, self.used = task, units, task.table.schema.used
+        self._backend = RefitBackend(task)
         if name is None:
             has_probabilities = hasattr(task.estimator, "predict_proba")
             name = ("log_loss" if has_probabilities else "zero_one") if task.has_classes else "squared_error"
@@ -389,39 +386,6 @@ class _Losses:
         shares = np.bincount(task.codes[part.train], weight, len(task.classes)) / weight.sum()
         return self._of_probabilities(np.broadcast_to(shares, (1, len(part.test), len(shares))), fold)[0]
 
-
-def _power_notes(losses: _Losses, own: float, baseline: float) -> list[Verdict]:
-    """Return a warning where the model is no better than no column."""
-    if own < baseline:
-        return []
-    return [
-        Verdict(
-            "TZ302",
-            f"The {losses.name.replace('_', ' ')} of the {losses.task.label} is {own:.4g}, and {baseline:.4g} without any column: "
-            "columns that this model does not learn from are not found. Use another model.",
-        )
-    ]
-
-
-def _row_notes(n_coefficients: float, n: float) -> list[Verdict]:
-    """Return a warning where there are too few rows for the regressions of columns on each other."""
-    if n - 1 - n_coefficients >= n * _MIN_FREE_SHARE:
-        return []
-    sentence = (
-        f"There are {n:,.0f} independent rows for regressions of a column on the others with {n_coefficients:,.0f} coefficients: "
-        "p-values are too small. Use more rows or fewer columns."
-    )
-    return [Verdict("TZ307", sentence)]
-
-
-class _Refits:
-    """The increases of the loss of every row by every unit of columns."""
-
-    def __init__(self, losses: _Losses, units: Sequence[Unit]) -> None:
-        self.losses, self.units, self.task = losses, units, losses.task
-        self.used = self.task.table.schema.used
-        self._backend = RefitBackend(self.task)
-
     def _refit(self, rows: FoldRows, columns: Indices, fold: int) -> Any:
         with self.task.fit_warnings.record_fit(), error_context(self.task, columns, fold, self.task.label):
             return rows.refit(self.task.estimator, columns).estimator
@@ -430,8 +394,8 @@ class _Refits:
         """Fit the model with all columns, and fill its losses."""
         rows, tested = self._backend.fold_rows(self.used, fold), self.task.folds[fold].test
         estimator = self._refit(rows, self.used, fold)
-        self.losses.own[tested] = self.losses.of_rows(estimator, rows.test.select(self.used), fold)[0]
-        self.losses.baseline[tested] = self.losses.without_columns(fold)
+        self.own[tested] = self.of_rows(estimator, rows.test.select(self.used), fold)[0]
+        self.baseline[tested] = self.without_columns(fold)
         return rows, estimator
 
     def without_units(self) -> Floats:
@@ -444,12 +408,12 @@ class _Refits:
                 def lose(unit: Unit, rows: FoldRows = rows, fold: int = fold) -> Floats:
                     columns = np.setdiff1d(self.used, unit)
                     if not len(columns):
-                        return self.losses.without_columns(fold)
+                        return self.without_columns(fold)
                     estimator = self._refit(rows, columns, fold)
-                    return self.losses.of_rows(estimator, rows.test.select(columns), fold)[0]
+                    return self.of_rows(estimator, rows.test.select(columns), fold)[0]
 
                 found[:, part.test] = list(parallel.map_blocks(lose, self.units))
-            found[:, part.test] -= self.losses.own[part.test]
+            found[:, part.test] -= self.own[part.test]
         return found
 
     def with_draws(self, n_repeats: int) -> tuple[Floats, list[float]]:
@@ -480,12 +444,30 @@ class _Refits:
                 parts = []
                 for start, stop in parallel.block_ranges(n_repeats, n_copies):
                     copies = replace_columns(test, train, {at: one[start:stop] for at, one in sources.items()})
-                    parts.append(self.losses.of_rows(estimator, copies, fold))
+                    parts.append(self.of_rows(estimator, copies, fold))
                 return np.concatenate(parts).mean(axis=0)
 
             found[:, part.test] = list(parallel.map_blocks(lose, range(len(self.units))))
-            found[:, part.test] -= self.losses.own[part.test]
+            found[:, part.test] -= self.own[part.test]
         return found, [max(one.n_coefficients for each in unit for one in each) for unit in regressions]
+
+
+def _doubts(losses: _Losses, own: float, baseline: float, n_coefficients: float, n: float) -> list[Verdict]:
+    """Return warnings of a model that is no better than no column, and of too few rows for regressions of columns on each other."""
+    found = []
+    if own >= baseline:
+        sentence = (
+            f"The {losses.name.replace('_', ' ')} of the {losses.task.label} is {own:.4g}, and {baseline:.4g} without any column: "
+            "columns that this model does not learn from are not found. Use another model."
+        )
+        found.append(Verdict("TZ302", sentence))
+    if n - 1 - n_coefficients < n * _MIN_FREE_SHARE:
+        sentence = (
+            f"There are {n:,.0f} independent rows for regressions of a column on the others with {n_coefficients:,.0f} "
+            "coefficients: p-values are too small. Use more rows or fewer columns."
+        )
+        found.append(Verdict("TZ307", sentence))
+    return found
 
 
 def replace_columns(rows: Any, others: Any, sources: Mapping[int, Indices]) -> Any:
