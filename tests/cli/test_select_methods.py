@@ -171,7 +171,7 @@ def test_ctrl_c_leaves_no_result(select: Callable[..., Result], folder: Path, mo
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.error_control.boruta._Search.run", interrupt)
+    monkeypatch.setattr("tamiz.error_control.boruta._Iterations.run", interrupt)
     done = select("--method", "boruta", "-r", "fisher-score", "-o", "s.csv")
     assert (done.exit_code, done.stdout, list(folder.iterdir())) == (130, "", [])
     assert "note: Interrupted before the selection was complete: no column is selected." in done.stderr
