@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tamiz._study import models
-from tamiz.assessment import candidate_selections, mean_ranks
+from tamiz.assessment import mean_ranks, recommendation
 from tamiz.models import named_models
 
 # A shell has what it runs in the background ignore Ctrl-C; tests of it are not to depend on where they run.
@@ -59,7 +59,7 @@ def few_models() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(named_models, "_CLASSIFIERS", ("naive_bayes", "knn"))
         patched.setattr(named_models, "_REGRESSORS", ("ridge", "knn"))
-        patched.setattr(candidate_selections, "_DEFAULTS", ("mrmr", "wrapper"))
+        patched.setattr(recommendation, "_DEFAULTS", ("mrmr", "wrapper"))
         patched.setattr(models, "_N_ADDED_COLUMNS", (0, 5))
         patched.setattr(models, "MAX_SEARCH_SECONDS", 1e9)
         yield

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tamiz import open_table
-from tamiz.assessment import describe_associations, shapes
+from tamiz.assessment import associations, describe_associations
 from tamiz.exceptions import DataError
 
 
@@ -292,4 +292,4 @@ def test_what_lines_beside_a_cut_leave_is_that_of_least_squares():
                 (weight[s] * (y[s] - np.polyval(fit, u[s])) ** 2).sum() for s, fit in zip(sides, fits, strict=True)
             )
     assert np.isinf(expected[0])
-    np.testing.assert_allclose(shapes._left_over(u, y, weight, cuts), expected, rtol=1e-9)
+    np.testing.assert_allclose(associations._left_over(u, y, weight, cuts), expected, rtol=1e-9)

@@ -11,11 +11,12 @@ from tests.reference import conditional_importance as reference
 
 from tamiz import open_table
 from tamiz.assessment import conditional_importance
-from tamiz.assessment.column_importance import replace_columns, selection_importance, selection_work
+from tamiz.assessment.column_importance import importance_work, replace_columns
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.conditional_draws import ConditionalSampler
 from tamiz.models.folds import draw_folds
 from tamiz.runtime.random import make_rng
+from tamiz.table.views import select_columns
 
 OLS = LinearRegression()
 
@@ -143,9 +144,8 @@ def test_times_and_the_columns_of_a_selection():
     y = X[:, 0] + rng.normal(size=240)
     assert conditional_importance(X, y, model="ridge", time=np.arange(240)).selected() == ("x0",)
     table = open_table(X, y)
-    found = selection_importance(table, [0, 2], "ridge")
-    assert found.names == ("x0", "x2")
-    assert selection_work(table, [0, 2])[:2] == (5, 240 * 11)
+    assert conditional_importance(select_columns(table, [0, 2]), model="ridge").names == ("x0", "x2")
+    assert importance_work(table, [0, 2]) == 240 * 2 * (5 * 2 + 2 * 2 * 2) + 1000 * 240 * 11
 
 
 def test_replaces_columns_of_sparse_rows_and_arrays_alike():

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from tamiz.assessment import find_linear_dependences
-from tamiz.assessment.linear_dependences import LinearDependence
+from tamiz.assessment.formulas import LinearDependence
 
 
 def table(n=300, seed=0):

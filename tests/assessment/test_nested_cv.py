@@ -14,7 +14,7 @@ from tests.assessment.tables import noise, signal
 from tests.reference.tables import shared
 
 from tamiz import RankSelector, SubsetSelector, load, open_table, save, selection_report
-from tamiz.assessment import repeated_searches
+from tamiz.assessment import trials
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Variance
 from tamiz.exceptions import TamizWarning
 from tamiz.models import design_matrix
@@ -181,7 +181,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_threads_nor_on_how_rows_are_
         for n_jobs in (1, 2)
     }
     monkeypatch.setattr(views, "_MAX_MEMORY_BYTES", 0)
-    monkeypatch.setattr(repeated_searches, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(trials, "_SMALL_BYTES", 0)
     told.add(one_number(selection_report(SEARCHED, table, y, n_permutations=3, n_splits=3)))
     assert len(told) == 1
 

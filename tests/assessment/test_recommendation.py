@@ -18,9 +18,8 @@ from tests.assessment.tables import noise, signal
 
 from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz.assessment import recommend_columns
-from tamiz.assessment.candidate_selections import default_candidates
-from tamiz.assessment.recommendation import _Pool
-from tamiz.assessment.selector_adapters import SelectedColumns, SelectorAdapter
+from tamiz.assessment.recommendation import _Pool, default_candidates
+from tamiz.assessment.trials import SelectedColumns, SelectorAdapter
 from tamiz.criteria import CFS, MRMR, CrossValidated, PermutationImportance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.folds import draw_folds

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import config_context, get_config
 
-from tamiz.assessment.repeated_searches import run_with_progress
+from tamiz.assessment.trials import SelectorAdapter, repeat_selections
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import warn
@@ -15,9 +15,8 @@ from tamiz.table.factory import as_table
 
 def run(work, n, *, side_by_side):
     table = as_table(np.arange(12.0).reshape(6, 2))
-    return run_with_progress(
-        "Items", table, work, range(n), lambda at: f"Item {at}", evaluation_cost=0.0, side_by_side=side_by_side
-    )
+    names = [f"Item {at}" for at in range(n)]
+    return repeat_selections("Items", SelectorAdapter, table, work, range(n), names, side_by_side=side_by_side)
 
 
 def test_items_side_by_side_have_their_own_results_messages_and_one_thread():

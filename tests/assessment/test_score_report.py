@@ -9,7 +9,7 @@ import pytest
 from tests.assessment.tables import signal
 
 from tamiz import RankSelector, SubsetSelector, selection_report
-from tamiz.assessment.fold_scores import FoldScores
+from tamiz.assessment.findings import FoldScores
 from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.criteria import CFS, InformationGain, Variance
 from tamiz.report import score_text

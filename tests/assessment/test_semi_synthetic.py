@@ -14,8 +14,7 @@ from tests.reference.error_rates import error_rates
 
 from tamiz import RankSelector, SizeSearchCV, SubsetSelector, load, open_table, save, selection_report
 from tamiz.assessment import SelectionErrorRates, selection_error_rates
-from tamiz.assessment.signal_calibration import choose_fold, pooled_r2, prediction_errors
-from tamiz.assessment.synthetic_targets import SyntheticTargets
+from tamiz.assessment.semi_synthetic import SyntheticTargets, choose_fold, pooled_r2, prediction_errors
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, Variance, symmetric_uncertainty
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.folds import Fold, Folds, make_folds

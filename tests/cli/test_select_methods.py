@@ -123,7 +123,7 @@ def test_an_empty_selection_is_an_answer(select: Callable[..., Result]) -> None:
     ("method", "module", "relevance"),
     [
         ("boruta", "tamiz.criteria.tree_importance", "TreeImportance"),
-        ("knockoffs", "tamiz.error_control.lasso_coefficient", "LassoCoefficient"),
+        ("knockoffs", "tamiz.error_control.knockoff_selector", "LassoCoefficient"),
     ],
 )
 def test_models_are_fitted_to_as_many_rows_as_in_a_study(
@@ -171,7 +171,7 @@ def test_ctrl_c_leaves_no_result(select: Callable[..., Result], folder: Path, mo
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.error_control.boruta._Search.run", interrupt)
+    monkeypatch.setattr("tamiz.error_control.boruta._Iterations.run", interrupt)
     done = select("--method", "boruta", "-r", "fisher-score", "-o", "s.csv")
     assert (done.exit_code, done.stdout, list(folder.iterdir())) == (130, "", [])
     assert "note: Interrupted before the selection was complete: no column is selected." in done.stderr

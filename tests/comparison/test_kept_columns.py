@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from tamiz import RankSelector, SizeSearchCV, open_table
 from tamiz.comparison import columns_to_drop, kept_columns
-from tamiz.comparison.kept_column_curves import ScoreCurve
+from tamiz.comparison.kept_columns import ScoreCurve
 from tamiz.criteria import FisherScore, InformationGain
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import KNearest

@@ -9,7 +9,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.base import BaseEstimator
 
 from tamiz import open_table
-from tamiz.comparison import stress_by_dimensions, stress_permutation, stress_test
+from tamiz.comparison import stress as stress_module
+from tamiz.comparison import stress_by_dimensions, stress_test
 from tamiz.exceptions import TamizWarning
 from tamiz.reduction import MDS, ClassicalMDS
 from tamiz.runtime import parallel
@@ -100,7 +101,7 @@ def test_tables_of_independent_columns_have_p_values_of_every_size():
 )
 def test_every_column_keeps_its_values_and_loses_their_order(frame):
     given = frame(X)
-    drawn = stress_permutation.ColumnwisePermutation(given, MDS(), None).draw(np.random.default_rng(0))
+    drawn = stress_module.ColumnwisePermutation(given, MDS(), None).draw(np.random.default_rng(0))
     before, after = (pd.DataFrame(np.asarray(t.collect() if hasattr(t, "collect") else t)) for t in (given, drawn))
     assert type(drawn) is (pl.DataFrame if hasattr(given, "collect") else type(given))
     assert before.shape == after.shape
@@ -123,9 +124,7 @@ def test_a_table_is_permuted_as_the_table_that_it_opens():
 def test_a_table_keeps_the_kinds_of_its_columns():
     frame = pd.DataFrame({"size": X[:, 0], "year": [2007.0, 2008.0, 2009.0] * 8, "class": list("ab") * 12})
     table = open_table(frame, target="class", kinds={"year": "categorical"})
-    drawn = stress_permutation.ColumnwisePermutation(table, MDS(dissimilarity="gower"), None).draw(
-        np.random.default_rng(0)
-    )
+    drawn = stress_module.ColumnwisePermutation(table, MDS(dissimilarity="gower"), None).draw(np.random.default_rng(0))
     assert [(column.name, column.kind) for column in drawn.schema.columns] == [
         ("size", "numeric"),
         ("year", "categorical"),
@@ -137,7 +136,7 @@ def test_pairs_keep_their_missing_values_and_their_weights():
     gaps, weights = D.copy(), np.ones_like(D)
     gaps[0, 5] = gaps[5, 0] = gaps[3, 7] = gaps[7, 3] = np.nan
     weights[2, 9] = weights[9, 2] = 0.0
-    model = stress_permutation.PairwisePermutation(gaps, MDS(dissimilarity="precomputed"), weights)
+    model = stress_module.PairwisePermutation(gaps, MDS(dissimilarity="precomputed"), weights)
     drawn = model.draw(np.random.default_rng(0))
     np.testing.assert_array_equal(np.isnan(drawn), np.isnan(gaps))
     np.testing.assert_array_equal(drawn, drawn.T)
@@ -150,7 +149,7 @@ def test_pairs_keep_their_missing_values_and_their_weights():
 
 def test_similarities_are_permuted_as_the_distances_that_they_represent():
     S = X @ X.T
-    model = stress_permutation.PairwisePermutation(S, MDS(dissimilarity="similarity"), None)
+    model = stress_module.PairwisePermutation(S, MDS(dissimilarity="similarity"), None)
     np.testing.assert_allclose(np.sort(squareform(model.draw(np.random.default_rng(0)))), np.sort(pdist(X)), atol=1e-6)
     assert model.estimator.dissimilarity == "precomputed"
 
@@ -171,7 +170,7 @@ def test_a_seed_gives_the_same_numbers_at_any_number_of_threads():
 
 def test_maps_that_are_large_are_fitted_one_after_another_with_the_same_numbers(monkeypatch):
     several = stress_test(X, n_permutations=3, random_state=5)
-    monkeypatch.setattr(stress_permutation, "_MAX_CONCURRENT_ROWS", 10)
+    monkeypatch.setattr(stress_module, "_MAX_CONCURRENT_ROWS", 10)
     np.testing.assert_array_equal(stress_test(X, n_permutations=3, random_state=5).null_stress, several.null_stress)
 
 
@@ -203,7 +202,7 @@ def test_columns_of_given_dissimilarities_cannot_be_permuted():
     with pytest.raises(
         TypeError, match=r"^permute='columns' does not support sparse matrices; pass X\.toarray\(\), or use permute="
     ):
-        stress_permutation.ColumnwisePermutation(sparse.csr_array(X), MDS(), None)
+        stress_module.ColumnwisePermutation(sparse.csr_array(X), MDS(), None)
     with pytest.raises(ValueError, match=r"^n_permutations must be at least 1, got 0\.$"):
         stress_test(X, n_permutations=0)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import RankSelector, open_table
 from tamiz.criteria import LinearCoefficient, TreeImportance
-from tamiz.error_control.lasso_coefficient import LassoCoefficient
+from tamiz.error_control.knockoff_selector import LassoCoefficient
 from tamiz.runtime.user_warnings import capture_warnings
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamiz import RedundancyFilter
-from tamiz.error_control.collinearity import find_collinear, select_basis
+from tamiz.error_control.gaussian_knockoffs import find_collinear, select_basis
 
 
 def null_space_columns(Z):

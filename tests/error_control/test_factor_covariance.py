@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from tamiz.error_control import KnockoffSelector, knockoffs
-from tamiz.error_control.factor_covariance import FactorCovariance
-from tamiz.error_control.gaussian_copula import GaussianCopula
-from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
-from tamiz.error_control.knockoff_variances import mvr
+from tamiz.error_control.gaussian_knockoffs import FactorCovariance, GaussianCopula, KnockoffSampler, mvr
 
 
 def wide_table(n=12, p=30, seed=0):

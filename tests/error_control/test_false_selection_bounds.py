@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.error_control.false_selection_bounds import (
+from tamiz.error_control.stability import (
     choose_n_selected,
     choose_threshold,
     false_selection_bound,

@@ -11,8 +11,7 @@ from scipy.linalg import toeplitz
 
 from tamiz import open_table
 from tamiz.error_control import knockoffs
-from tamiz.error_control.gaussian_copula import GaussianCopula
-from tamiz.error_control.gaussian_knockoffs import KnockoffSampler
+from tamiz.error_control.gaussian_knockoffs import GaussianCopula, KnockoffSampler
 from tamiz.exceptions import TamizWarning
 
 from ..reference.knockoffs import joint_covariance

@@ -10,7 +10,7 @@ from scipy.linalg import toeplitz
 from tamiz import load, open_table, save
 from tamiz.criteria import FisherScore, IndependenceTest, TreeImportance, Variance
 from tamiz.error_control import KnockoffSelector
-from tamiz.error_control.lasso_coefficient import LassoCoefficient
+from tamiz.error_control.knockoff_selector import LassoCoefficient
 from tamiz.exceptions import DataError, TamizWarning
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import toeplitz
 
-from tamiz.error_control.knockoff_variances import equicorrelated, knockoff_variances, mvr
+from tamiz.error_control.gaussian_knockoffs import equicorrelated, knockoff_variances, mvr
 
 from ..reference.knockoffs import joint_covariance, mvr_objective
 

@@ -6,10 +6,10 @@ import pytest
 from sklearn.feature_selection import SelectKBest
 
 from tamiz import RankSelector, SubsetSelector, load, open_table, save
+from tamiz.assessment.resampling import SampleScorer, draw_half_pairs, select_highest
 from tamiz.criteria import CFS, FisherScore, GainRatio, InformationGain, LinearCoefficient, TreeImportance
 from tamiz.criteria.column_scores import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
-from tamiz.error_control.half_samples import RelevanceHalves, draw_half_pairs, select_highest
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Forward
@@ -59,11 +59,11 @@ def test_equal_scores_in_the_last_places_are_chosen_at_random():
 def test_weighted_halves_have_the_scores_of_their_rows(relevance):
     X, y = table(120)
     opened = open_table(X, y)
-    halves = RelevanceHalves(relevance, opened, 2)
-    assert halves._scorers.names
+    scorer = SampleScorer(relevance, opened, 2)
+    assert scorer.reweights
     mask = next(draw_half_pairs(opened, 1, np.random.default_rng(0)))
     expected = [score_columns(relevance, select_rows(opened, np.flatnonzero(half))).scores for half in mask]
-    np.testing.assert_allclose(halves._scorers.scores(mask.astype(float))[:, 0], expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scorer.scores(mask.astype(float)), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_relevant_columns_and_copies_are_selected_from_sorted_and_rare_rows_too():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.reference.error_rates import error_rates as rates_of_draw
 
-from tamiz.assessment.error_rates import SelectionErrorRates
+from tamiz.assessment.findings import SelectionErrorRates
 from tamiz.report.score_text import collect_error_rates, error_rates_design, error_rates_text
 from tamiz.report.text import join_names
 from tamiz.runtime.codec import to_json

@@ -8,7 +8,7 @@ import pytest
 import tamiz
 from tamiz import SubsetSelector, open_table
 from tamiz._study.run import StudyRun
-from tamiz.assessment.fold_scores import FoldScores
+from tamiz.assessment.findings import FoldScores
 from tamiz.assessment.score_report import Recommendation
 from tamiz.criteria import CFS, Variance
 from tamiz.exceptions import TamizWarning

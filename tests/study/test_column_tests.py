@@ -8,7 +8,7 @@ from sklearn.feature_selection import f_classif
 
 from tamiz import open_table
 from tamiz._study.ranking import describe_ranking
-from tamiz.assessment.column_tests import (
+from tamiz.assessment.associations import (
     describe_column_tests,
     describe_uncut_columns,
     detectable_effect,

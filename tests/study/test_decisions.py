@@ -6,10 +6,10 @@ import pytest
 
 import tamiz
 from tamiz._study import models
-from tamiz.assessment import recommend_columns
-from tamiz.assessment.column_importance import selection_importance
+from tamiz.assessment import conditional_importance, recommend_columns
 from tamiz.report.columns import collect_columns
 from tamiz.report.recommendation import decision_sentence
+from tamiz.table.views import select_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")
 
@@ -55,7 +55,7 @@ def test_shares_and_p_values_are_those_of_the_functions(table, studied):
     assert found.columns == ("strong", "weak")
     assert {name: one.share for name, one in decisions.items() if one.share} == found.frequencies
     columns = [j for j, name in enumerate(X) if name != "copy"]
-    added = selection_importance(tamiz.open_table(X, y), columns, "ridge", n_splits=3)
+    added = conditional_importance(select_columns(tamiz.open_table(X, y), columns), model="ridge", n_splits=3)
     for name, p in zip(added.names, added.adjusted_p_value, strict=True):
         assert decisions[name].p_value == pytest.approx(p, rel=1e-9)
 

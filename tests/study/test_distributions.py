@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import open_table, study
-from tamiz.assessment.distributions import describe_distributions
+from tamiz.assessment.associations import describe_distributions
 from tamiz.criteria import FisherScore, Variance
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

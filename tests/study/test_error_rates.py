@@ -95,11 +95,9 @@ def test_the_script_repeats_it(tmp_path):
 
 
 def test_the_estimate_counts_every_search(monkeypatch):
-    from tamiz.assessment.selector_adapters import _SubsetSelectorAdapter
-
     X, y = table()
-    calls, fit = [], _SubsetSelectorAdapter._fit_select
-    monkeypatch.setattr(_SubsetSelectorAdapter, "_fit_select", lambda *arguments: (calls.append(1), fit(*arguments))[1])
+    calls, fit = [], SubsetSelector.fit
+    monkeypatch.setattr(SubsetSelector, "fit", lambda *arguments: (calls.append(1), fit(*arguments))[1])
     selection_error_rates(SubsetSelector(CFS(), BestFirst()), X, y, n_draws=3)
     assert len(calls) == count_searches(3)
     assert f"their signal {count_searches(0)} more" in " ".join((tamiz.study.__doc__ or "").split())

@@ -6,8 +6,8 @@ import pytest
 from tests.report import sample_model_effect
 
 from tamiz._study.models import loss_warnings, stability_warnings
+from tamiz.assessment.findings import Stability
 from tamiz.assessment.score_report import Recommendation
-from tamiz.assessment.set_stability import Stability
 from tamiz.report.records import ColumnDecision
 from tamiz.runtime.codec import from_json
 

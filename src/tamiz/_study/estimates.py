@@ -156,7 +156,7 @@ def estimate_steps(schema: Schema, budget: Budget, extent: StudyExtent) -> dict[
 def _recommendation_cost(schema: Schema, n_rows: int, n_splits: int) -> tuple[float, float]:
     """Return the seconds and bytes of the comparison of selections: models, and searches on all rows and in every fold."""
     # Imported late: it loads scikit-learn's models.
-    from tamiz.assessment.candidate_selections import MAX_MRMR_WORK, MAX_WRAPPER_WORK, SET_ROWS
+    from tamiz.assessment.recommendation import MAX_MRMR_WORK, MAX_WRAPPER_WORK, SET_ROWS
 
     # Few levels of a column occur in the rows that models are fitted to.
     modelled = len(schema.numeric) + sum(schema.n_levels.values()) / 50

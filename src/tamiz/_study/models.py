@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
+from tamiz.assessment.findings import Stability
 from tamiz.assessment.score_report import Recommendation
-from tamiz.assessment.set_stability import Stability
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -28,6 +28,7 @@ from tamiz.selection.permutation_null import default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
+from tamiz.table.views import select_columns
 
 if TYPE_CHECKING:
     from tamiz.assessment import NoiseExperiment, Recommendation, SelectionErrorRates, SelectionReport
@@ -150,7 +151,7 @@ class ModelEvaluation:
             raise DataError(self._search_time_note(selector))
         # Imported late: it loads scikit-learn's models.
         from tamiz.assessment import recommend_columns
-        from tamiz.assessment.candidate_selections import default_candidates
+        from tamiz.assessment.recommendation import default_candidates
 
         defaults = default_candidates(
             self.table.schema,
@@ -173,7 +174,7 @@ class ModelEvaluation:
 
     def score_with_leaks(self, with_leaks: Table, found: Recommendation) -> dict[str, Any]:
         """Return fields of a `LeakageExclusion`: the scores on all columns with the leaks and without."""
-        from tamiz.assessment.fold_scores import ignore_known_warnings, resolve_scorings, score_models
+        from tamiz.assessment.trials import Trial, ignore_known_warnings, resolve_scorings
         from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
         from tamiz.models.named_models import resolve_models
 
@@ -185,27 +186,24 @@ class ModelEvaluation:
             models, _ = resolve_models([found.deciding_model], rows.schema)
             scorings, _ = resolve_scorings(found.scorings[:1], rows, folds, models.values())
             every = np.ones((1, rows.schema.n_columns), dtype=bool)
-            values, _ = score_models(models, rows, folds, scorings, every, self.seed % 2**31)
+            values, _ = Trial(rows, folds, models, scorings, self.seed % 2**31).score(every)
         return {
             "model": found.models[found.deciding_model],
             "scoring": found.scorings[0],
-            "with_leaks": float(values[found.deciding_model].mean()),
+            "with_leaks": float(values.mean()),
             "without_leaks": found.all_columns.scores[found.deciding].mean,
         }
 
     def added_p_values(self, columns: Sequence[int], model: str) -> dict[int, float]:
         """Return the adjusted p-value of what each column adds to the others in a model; empty if that takes too long or fails."""
-        from tamiz.assessment.column_importance import selection_importance, selection_work
+        from tamiz.assessment.column_importance import conditional_importance, importance_work
 
-        work = selection_work(self.table, columns)
-        if (
-            len(columns) < 2
-            or work.n_screened_values + 1000 * work.n_predicted_rows > self.budget.scale * MAX_IMPORTANCE_WORK
-        ):
+        if len(columns) < 2 or importance_work(self.table, columns) > self.budget.scale * MAX_IMPORTANCE_WORK:
             return {}
         try:
             with capture_warnings():
-                found = selection_importance(self.table, columns, model, n_splits=self.n_splits, random_state=self.seed)
+                rows = select_columns(self.table, columns)
+                found = conditional_importance(rows, model=model, n_splits=self.n_splits, random_state=self.seed)
         except (DataError, MemoryError):
             return {}
         numbers = {name: j for j, name in enumerate(self.table.schema.names)}
@@ -249,8 +247,8 @@ class ModelEvaluation:
     ) -> SelectionErrorRates:
         """Return the error rates on semi-synthetic targets; a recommendation is represented by its search for as many columns."""
         from tamiz.assessment import selection_error_rates
-        from tamiz.assessment.candidate_selections import default_candidates
-        from tamiz.assessment.selector_adapters import PathAdapter
+        from tamiz.assessment.recommendation import default_candidates
+        from tamiz.assessment.trials import PathAdapter
 
         if selected is None:
             raise DataError("It needs the reliability of the selection.")

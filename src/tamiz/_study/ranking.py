@@ -10,10 +10,14 @@ import numpy as np
 
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz.arrays import Floats, Indices
-from tamiz.assessment.column_tests import describe_column_tests, describe_uncut_columns, run_tests
-from tamiz.assessment.distributions import describe_distributions
+from tamiz.assessment.associations import (
+    describe_column_tests,
+    describe_distributions,
+    describe_uncut_columns,
+    run_tests,
+)
 from tamiz.assessment.findings import DistributionsRecord
-from tamiz.assessment.linear_dependences import find_linear_dependences
+from tamiz.assessment.formulas import find_linear_dependences
 from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
 from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties

@@ -1,16 +1,22 @@
-"""Associations of each column with the target: direction, size and shape with 95 % intervals, and missing values."""
+"""Associations of each column with the target: size, direction and shape, missing values, tests, and distributions."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.optimize import brentq
 
-from tamiz.arrays import Masks, is_missing
+from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.assessment.effect_sizes import (
     ALPHA,
+    HEAVY_SHARE,
     MIN_LEVEL_ROWS,
     Comparison,
     Effect,
@@ -19,18 +25,364 @@ from tamiz.assessment.effect_sizes import (
     correlate,
     level_centres,
     level_rate,
+    tail_share,
+)
+from tamiz.assessment.findings import (
+    ColumnDistribution,
+    ColumnTestsRecord,
+    DistributionsRecord,
+    FTestSummary,
+    TargetGroup,
+    UncutColumns,
 )
 from tamiz.assessment.resampling import block_length
-from tamiz.assessment.shapes import Shape, ShapeTests, shape_tests
+from tamiz.criteria.base import StatisticsCache, gather_statistics
+from tamiz.criteria.discretization import ColumnCoder
+from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.influence import WeightedRows
+from tamiz.statistics.cuts import MDL, EqualFrequency
+from tamiz.statistics.independence import ColumnTests
+from tamiz.statistics.influence import WeightedRows, mid_ranks, t_p_value
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.schema import Schema
-from tamiz.table.views import positive_weight_rows, select_rows, target_array, weight_array
+from tamiz.table.row_groups import untestable_reason
+from tamiz.table.schema import Column, Schema
+from tamiz.table.views import positive_weight_rows, sample_table, target_array, weight_array
+
+# The false discovery rate, and the power for which the smallest detectable effect is reported.
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class TableTests:
+    """The tests of all columns of a table, or the reason why they are not valid."""
+
+    relevance: IndependenceTest
+    tests: ColumnTests | None
+    untestable_reason: str
+
+
+def run_tests(table: Table, known: StatisticsCache) -> TableTests | None:
+    """Return a test of independence of every column and the target, None without a target.
+
+    Notes
+    -----
+    Tests assume independent rows, so there is none with groups or times.
+    """
+    relevance = IndependenceTest()
+    if table.schema.target is None:
+        return None
+    reason = untestable_reason(table)
+    if reason:
+        return TableTests(relevance, None, reason)
+    cache = gather_statistics([relevance], table.reduce, table.schema, known)
+    return TableTests(relevance, relevance.column_tests(cache, table.schema), "")
+
+
+def describe_column_tests(found: TableTests | None, schema: Schema) -> ColumnTestsRecord | None:
+    """Return the record of the tests: p-values, and p-values adjusted over all columns (Benjamini and Hochberg 1995)."""
+    if found is None:
+        return None
+    tests = ColumnTests.untested(schema.n_columns) if found.tests is None else found.tests
+    adjusted, tested = tests.adjusted_p_values(), np.flatnonzero(tests.is_tested)
+    p, is_tested = tests.p_values(), set(tested.tolist())
+    return ColumnTestsRecord(
+        p_values=tuple(float(p[j]) if j in is_tested else None for j in range(schema.n_columns)),
+        adjusted=tuple(float(adjusted[j]) if j in is_tested else None for j in range(schema.n_columns)),
+        methods=dict(Counter(found.relevance.test_name(int(j), schema) for j in tested)),
+        n_significant=int((adjusted[tested] <= FDR_LEVEL).sum()),
+        level=FDR_LEVEL,
+        few_expected=tuple(schema.columns[j].name for j in np.flatnonzero(tests.few_expected)),
+        untestable_reason=found.untestable_reason or ("" if len(tested) else "no column can be tested"),
+    )
+
+
+def describe_uncut_columns(table: Table, known: StatisticsCache, found: TableTests | None) -> UncutColumns | None:
+    """Return the numeric columns that the ranking's discretisation leaves in one interval, and how many of them pass an F test.
+
+    Notes
+    -----
+    The test is one-way analysis of variance for classes, and the t test of Pearson's correlation, as an F test, for a numeric
+    target; p-values are adjusted over all columns. The smallest effect that is detected
+    follows from the noncentral F distribution with noncentrality :math:`n \\eta^2 / (1 - \\eta^2)` (Cohen 1988, chapter 8).
+    """
+    schema = table.schema
+    if found is None or not schema.numeric:
+        return None
+    rule = MDL() if schema.has_classes else EqualFrequency(10)
+    coder = ColumnCoder(rule, schema, with_target=True, caller="study")
+    if coder.requires(known):
+        return None
+    edges = coder.coding(known).edges
+    varied = [j for j in schema.numeric if not schema.columns[j].constant]
+    uncut = [j for j in varied if not len(edges[j])]
+    if not uncut:
+        return None
+    untestable, summary = found.untestable_reason, None
+    if found.tests is not None:
+        summary = _test_summary("anova" if schema.has_classes else "correlation", found.tests, uncut)
+        untestable = "" if summary is not None else "too few rows"
+    return UncutColumns(
+        rule="mdl" if schema.has_classes else "equal_frequency",
+        columns=tuple(schema.columns[j].name for j in uncut),
+        level=FDR_LEVEL,
+        power=POWER,
+        test=summary,
+        untestable_reason=untestable,
+    )
+
+
+def detectable_effect(df_between: float, df_within: float, level: float, power: float = POWER) -> float:
+    """Return the smallest share of the variance that an F test detects with a given power."""
+    critical = stats.f.isf(level, df_between, df_within)
+
+    def lacking(noncentrality: float) -> float:
+        return float(power - stats.ncf.sf(critical, df_between, df_within, noncentrality))
+
+    upper = 1.0
+    while lacking(upper) > 0:
+        upper *= 2
+    noncentrality = brentq(lacking, 0.0, upper)
+    return float(noncentrality / (noncentrality + df_between + df_within + 1))
+
+
+def _test_summary(
+    name: Literal["anova", "correlation"], tests: ColumnTests, uncut: Sequence[int]
+) -> FTestSummary | None:
+    """Return the results of the tests for the columns in one interval, None if none of them can be tested."""
+    tested = np.flatnonzero(tests.is_tested)
+    here = np.intersect1d(tested, uncut)
+    if not len(here):
+        return None
+    adjusted = tests.adjusted_p_values()
+    least = int(here[np.argmin(tests.n_rows[here])])
+    freedom = float(tests.df_between[least]), float(tests.df_within[least])
+    return FTestSummary(
+        name=name,
+        n_tested=len(tested),
+        n_significant=int((adjusted[here] <= FDR_LEVEL).sum()),
+        n_rows=int(tests.n_rows[least]),
+        detectable=detectable_effect(*freedom, FDR_LEVEL),
+        detectable_adjusted=detectable_effect(*freedom, FDR_LEVEL / len(tested)),
+    )
+
+
+Shape: TypeAlias = Literal["", "increasing", "decreasing", "U-shaped", "inverted U", "threshold"]
+
+
+# Rows from which a shape is estimated; it needs so many, a turning point so large a share of them on each side, and so many values
+# and rows outside the most frequent value of the target on each side.
+_MAX_SHAPE_ROWS, _MIN_SHAPE_ROWS, _MIN_SIDE, _MIN_SIDE_VALUES, _MIN_SIDE_ROWS = 20_000, 40, 0.15, 4, 8
+# Cuts that may be a threshold, and the p-value above which the slopes beside it are no slopes.
+_N_CUTS, _MAX_STEP_SLOPE = 36, 0.01
+
+
+@dataclass(frozen=True)
+class ShapeTests:
+    """The p-values of a monotone, a bent and a stepped relation, and what is claimed if they are small."""
+
+    monotone: float
+    monotone_shape: Shape
+    bent: float
+    bent_shape: Shape
+    turning_point: float
+    threshold: float
+    step_at: float
+
+
+def shape_tests(x: Floats, y: Floats, rows: WeightedRows) -> ShapeTests | None:
+    """Return the tests of the shape of y over the ranks of x; None with too few rows or values."""
+    if len(x) > _MAX_SHAPE_ROWS:
+        some = np.linspace(0, len(x) - 1, _MAX_SHAPE_ROWS).astype(np.intp)
+        x, y, rows = x[some], y[some], rows.take(some)
+    if rows.n_units < _MIN_SHAPE_ROWS or len(np.unique(x)) < 2 * _MIN_SIDE_VALUES:
+        return None
+    if len(np.unique(y)) > 2 and tail_share(y, rows.weight) >= HEAVY_SHARE:
+        y = mid_ranks(y, rows.weight)
+    y = y / float(np.abs(y).max())
+    y = y - float(rows.mean(y))
+    u = mid_ranks(x, rows.weight) - 0.5
+    halves = _BrokenLine.fit(u, y, 0.0, rows)
+    design = np.column_stack([np.ones(len(u)), u, u**2]) * np.sqrt(rows.weight)[:, None]
+    _, slope, bend = np.linalg.lstsq(design, y * np.sqrt(rows.weight), rcond=None)[0]
+    vertex = float(np.clip(-slope / (2 * bend) if bend else 0.0, _MIN_SIDE - 0.5, 0.5 - _MIN_SIDE))
+    sides = _BrokenLine.fit(u, y, vertex, rows)
+    if halves is None or sides is None:
+        return None
+    monotone = max(halves.p_left, halves.p_right) if halves.left * halves.right > 0 else 1.0
+    bent = max(sides.p_left, sides.p_right) if sides.left * sides.right < 0 else 1.0
+    cuts = np.linspace(_MIN_SIDE - 0.5, 0.5 - _MIN_SIDE, _N_CUTS)
+    at = float(cuts[np.argmin(_left_over(u, y, rows.weight, cuts))])
+    threshold, step = 1.0, _BrokenLine.fit(u, y, at, rows)
+    if step is not None and min(step.p_left, step.p_right) > _MAX_STEP_SLOPE:
+        threshold = min(step.p_jump * _N_CUTS, 1.0)
+    upper = np.sort(x[u >= at])
+    lower = x[u < at]
+    step_at = (float(upper[0]) + float(lower.max())) / 2 if len(lower) and len(upper) else float(np.median(x))
+    turning = float(np.interp(vertex, np.sort(u), np.sort(x)))
+    return ShapeTests(
+        monotone,
+        "increasing" if halves.left > 0 else "decreasing",
+        bent,
+        "U-shaped" if sides.right > 0 else "inverted U",
+        turning,
+        threshold,
+        step_at,
+    )
+
+
+def _left_over(u: Floats, y: Floats, weight: Floats, cuts: Floats) -> Floats:
+    """Return the sum of squares that lines on both sides of each cut leave; infinity if all rows are on one side."""
+    order = np.argsort(u, kind="stable")
+    w, v, z = weight[order], u[order], y[order]
+    sums = np.cumsum(w * np.stack([np.ones(len(v)), v, v * v, z, v * z, z * z]), axis=1)
+    n_left = np.searchsorted(v, cuts)
+    between = (n_left > 0) & (n_left < len(v))
+    left = sums[:, n_left[between] - 1]
+    total = np.zeros(left.shape[1])
+    for n, su, suu, sy, suy, syy in (left, sums[:, -1:] - left):
+        variance = suu - su**2 / n
+        explained = (suy - su * sy / n) ** 2 / np.where(variance > 0, variance, 1.0)
+        total += syy - sy**2 / n - np.where(variance > 0, explained, 0.0)
+    everywhere = np.full(len(cuts), np.inf)
+    everywhere[between] = total
+    return everywhere
+
+
+@dataclass(frozen=True)
+class _BrokenLine:
+    """Lines on both sides of a cut with a jump between them: slopes, and p-values of these and the jump."""
+
+    left: float
+    right: float
+    p_left: float
+    p_right: float
+    p_jump: float
+
+    @classmethod
+    def fit(cls, u: Floats, y: Floats, cut: float, rows: WeightedRows) -> _BrokenLine | None:
+        """Fit by least squares, with variances from the residuals of rows or groups; None if a side has too few values."""
+        above = u >= cut
+        for side in (above, ~above):
+            if len(np.unique(u[side])) < _MIN_SIDE_VALUES:
+                return None
+            # Where nearly all rows have one value of the target, a few rows decide, whose variance is not known.
+            _, codes = np.unique(y[side], return_inverse=True)
+            counts = np.bincount(codes, rows.weight[side])
+            if counts.sum() - counts.max() < _MIN_SIDE_ROWS:
+                return None
+        design = np.column_stack([~above, above, np.where(above, 0.0, u - cut), np.where(above, u - cut, 0.0)]).astype(
+            float
+        )
+        weighted = design * rows.weight[:, None]
+        inverse = np.linalg.inv(design.T @ weighted)
+        beta = inverse @ (weighted.T @ y)
+        residual = y - design @ beta
+        n = rows.count(rows.weight)
+        covariance = rows.covariance(rows.total * (design @ inverse) * residual[:, None]) * n / max(n - 4, 1.0)
+        dof = max(rows.n_units - 4, 1.0)
+
+        def p_value(contrast: list[float]) -> float:
+            variance = float(np.array(contrast) @ covariance @ np.array(contrast))
+            size = abs(float(np.array(contrast) @ beta))
+            return t_p_value(size / math.sqrt(variance), dof) if variance > 0 else float(size == 0)
+
+        return cls(
+            float(beta[2]),
+            float(beta[3]),
+            p_value([0, 0, 1, 0]),
+            p_value([0, 0, 0, 1]),
+            p_value([-1, 1, 0, 0]),
+        )
+
+
+# Intervals of numbers; levels and classes, of more the most frequent ones; and numbers that are levels where they are so few.
+_N_BINS, _MAX_LEVELS, _MAX_GROUPS, _MAX_NUMBERS = 12, 8, 6, 12
+# The first and the last interval contain all values beyond these quantiles: one outlier would make the others one bar.
+_ENDS = (0.005, 0.995)
+# Positive numbers whose end is this many times their median are counted in intervals of equal ratio.
+_TAIL = 12.0
+_THIRDS = ("lowest third", "middle third", "highest third")
+
+
+def describe_distributions(table: Table, columns: Sequence[int]) -> DistributionsRecord:
+    """Return the weighted counts of columns in intervals or by level, for each group of the target.
+
+    Intervals have equal width, and equal ratio where positive numbers have a heavy tail.
+    """
+    groups, of_row = _group_rows(table)
+    weight = weight_array(table)
+    weight = np.ones(table.schema.n_rows) if weight is None else weight
+    return DistributionsRecord(
+        n_rows=table.schema.n_rows,
+        groups=groups,
+        columns=tuple(_count(table.schema.columns[j], table.column(j), of_row, len(groups), weight) for j in columns),
+    )
+
+
+def _group_rows(table: Table) -> tuple[tuple[TargetGroup, ...], Indices]:
+    """Return the groups of the target, and the group of each row; -1 is none."""
+    schema = table.schema
+    if schema.target is None:
+        return (TargetGroup(name="all rows", levels=()),), np.zeros(schema.n_rows, dtype=np.intp)
+    y = target_array(table)
+    if not schema.has_classes:
+        cuts = np.quantile(y, [1 / 3, 2 / 3])
+        of_row = np.searchsorted(cuts, y, side="left")
+        return tuple(TargetGroup(name=name, levels=()) for name in _THIRDS), of_row
+    levels, counts = schema.target.levels, np.bincount(y, minlength=len(schema.target.levels))
+    most, group_of = _most_frequent(counts, _MAX_GROUPS if len(levels) <= _MAX_GROUPS else _MAX_GROUPS - 1)
+    groups = [TargetGroup(name=levels[code], levels=(int(code),)) for code in most]
+    if len(most) < len(levels):
+        others = tuple(np.setdiff1d(np.arange(len(levels)), most).tolist())
+        groups.append(TargetGroup(name=f"{len(others):,} other classes", levels=others))
+    return tuple(groups), group_of[y]
+
+
+def _most_frequent(counts: NDArray[Any], n: int) -> tuple[Indices, Indices]:
+    """Return the codes of the `n` most frequent levels in their order, and the place of every level: the others share the last."""
+    most = np.sort(np.argsort(-counts, kind="stable")[:n])
+    place = np.full(len(counts), len(most))
+    place[most] = np.arange(len(most))
+    return most, place
+
+
+def _count(column: Column, values: Floats, of_row: Indices, n_groups: int, weight: Floats) -> ColumnDistribution:
+    present = ~is_missing(values)
+    values, of_row, weight = values[present], of_row[present], weight[present]
+    edges: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+    if not column.is_number:
+        totals = np.bincount(values, weights=weight, minlength=len(column.levels))
+        shown, place = _most_frequent(totals, _MAX_LEVELS)
+        levels, at = tuple(column.levels[code] for code in shown), place[values]
+        if len(shown) < len(column.levels):
+            levels = (*levels, f"{len(column.levels) - len(shown):,} other levels")
+    elif 0 < len(found := np.unique(values)) <= _MAX_NUMBERS:
+        levels, at = tuple(f"{value:.6g}" for value in found), np.searchsorted(found, values)
+    elif len(found):
+        low, high = np.quantile(values, _ENDS)
+        if not low < high:
+            low, high = float(found[0]), float(found[-1])
+        # On a linear scale nearly all values of a heavy tail would be in the first interval.
+        is_tailed = low > 0 and high > _TAIL * float(np.median(values))
+        bounds = (np.geomspace if is_tailed else np.linspace)(low, high, _N_BINS + 1)
+        edges = tuple(bounds.tolist())
+        at = np.clip(np.searchsorted(bounds, values, side="right") - 1, 0, _N_BINS - 1)
+    else:
+        at = np.empty(0, dtype=np.intp)
+    n = max(len(edges) - 1, 0) or len(levels)
+    counts = np.bincount(of_row * n + at, weights=weight, minlength=n_groups * n).reshape(n_groups, n) if n else None
+    return ColumnDistribution(
+        name=column.name,
+        edges=edges,
+        levels=levels,
+        counts=() if counts is None else tuple(tuple(float(f"{one:.6g}") for one in row) for row in counts.tolist()),
+    )
+
 
 FDR_LEVEL = 0.05
 # Rows that are used.
@@ -206,10 +558,7 @@ def describe_associations(
     schema = opened.schema
     if schema.target is None:
         raise DataError("describe_associations needs a target; pass y, or open_table(..., target=...).")
-    if schema.n_rows > _MAX_ROWS:
-        rows = make_rng(random_state).choice(schema.n_rows, _MAX_ROWS, replace=False)
-        opened = select_rows(opened, np.sort(rows))
-    table = _Table(opened)
+    table = _Table(sample_table(opened, _MAX_ROWS, make_rng(random_state)))
     with parallel.thread_session():
         found = list(parallel.map_blocks(table.describe, schema.used.tolist()))
     return _adjust(found)

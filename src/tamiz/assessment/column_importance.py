@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from scipy import sparse, stats
 
 from tamiz.arrays import Floats, Indices
-from tamiz.assessment.fold_scores import ignore_known_warnings
+from tamiz.assessment.trials import ignore_known_warnings, model_seed, open_rows
 from tamiz.exceptions import DataError
 from tamiz.models.base import CVTask, FoldRows
 from tamiz.models.conditional_draws import ConditionalSampler
 from tamiz.models.fit_errors import error_context
-from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Folds, draw_folds
 from tamiz.models.named_models import resolve_model
 from tamiz.models.permutation_losses import column_positions
 from tamiz.models.refits import RefitBackend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
+from tamiz.runtime.codec import pop_rows, to_json
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
@@ -32,7 +32,6 @@ from tamiz.statistics.multiple_testing import Correction, adjust_p_values
 from tamiz.subsets.evaluator import Unit
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.views import select_columns
 
 ImportanceMethod: TypeAlias = Literal["cfi", "loco"]
 METHODS: tuple[ImportanceMethod, ...] = ("cfi", "loco")
@@ -44,6 +43,12 @@ _LABELS = {"cfi": "conditional feature importance", "loco": "leave-one-covariate
 _VALUES_PER_BATCH = 2**21
 # Regressions with more coefficients than the other rows are not corrected for in full, with a warning.
 _MIN_FREE_SHARE = 0.5
+
+
+# The fields that have an entry for every unit of columns, and their names in a row of JSON.
+_UNIT_FIELDS = {"names": "name", "column_groups": "columns"} | {
+    name: name for name in ("importance", "standard_error", "interval", "p_value", "adjusted_p_value")
+}
 
 
 @dataclass(frozen=True)
@@ -103,40 +108,10 @@ class ConditionalImportance:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON types."""
-        return {
-            "method": self.method,
-            "model": self.model,
-            "loss": self.loss,
-            "model_loss": self.model_loss,
-            "baseline_loss": self.baseline_loss,
-            "correction": self.correction,
-            "folds": self.folds_description,
-            "n_rows": self.n_rows,
-            "n_repeats": self.n_repeats,
-            "units": [
-                {
-                    "name": name,
-                    "columns": list(columns),
-                    "importance": importance,
-                    "standard_error": error,
-                    "interval": interval,
-                    "p_value": p,
-                    "adjusted_p_value": adjusted,
-                }
-                for name, columns, importance, error, interval, p, adjusted in zip(
-                    self.names,
-                    self.column_groups,
-                    self.importance.tolist(),
-                    self.standard_error.tolist(),
-                    self.interval.tolist(),
-                    self.p_value.tolist(),
-                    self.adjusted_p_value.tolist(),
-                    strict=True,
-                )
-            ],
-            "notes": list(self.notes),
-            "seed": self.seed,
-        }
+        plain = to_json(self)
+        plain["units"] = pop_rows(plain, _UNIT_FIELDS)
+        plain["folds"] = plain.pop("folds_description")
+        return plain
 
     def __repr__(self) -> str:
         loss = self.loss.replace("_", " ")
@@ -267,22 +242,18 @@ def conditional_importance(
         check_integer("max_rows", max_rows, low=2)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = as_table(X, y, sample_weight, groups=groups, time=time)
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("conditional_importance requires a target, but the target y is None.")
-        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
+        opened, row_notes = open_rows("conditional_importance", table, max_rows, n_splits, rng)
         folds = draw_folds(opened, n_splits, rng)
         resolved = resolve_model(model, opened.schema, parameter="model")
         resolved.check(opened.schema)
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
+        seed = model_seed(random_state, folds)
         task = make_task(resolved, opened, cv=folds, scoring=None, seed=seed)
         units = _resolve_units(column_groups, task.table)
-        losses = _Losses(task, loss)
-        refits = _Refits(losses, units)
+        losses = _Losses(task, loss, units)
         if method == "cfi":
-            differences, n_coefficients = refits.with_draws(n_repeats)
+            differences, n_coefficients = losses.with_draws(n_repeats)
         else:
-            differences, n_coefficients = refits.without_units(), [0.0] * len(units)
+            differences, n_coefficients = losses.without_units(), [0.0] * len(units)
     tested = np.sort(task.test_rows)
     weight, clusters = task.weight_or_ones[tested], _row_clusters(task.table, task.folds, tested)
     is_frequency = task.table.schema.weight_kind == "frequency"
@@ -295,14 +266,12 @@ def conditional_importance(
         float(np.average(one[tested], weights=weight)) for one in (losses.own, losses.baseline)
     )
     names = [[opened.schema.names[j] for j in unit.tolist()] for unit in units]
+    n_units = weight.sum() if clusters is None else len(np.unique(clusters))
     notes = [
-        *table.schema.dropped_row_notes,
-        *weight_notes,
-        *sample_notes,
+        *row_notes,
         *task.folds.fold_warnings,
         *task.fit_warnings.notes(task.label),
-        *_power_notes(losses, model_loss, baseline_loss),
-        *_row_notes(max(n_coefficients, default=0.0), weight.sum() if clusters is None else len(np.unique(clusters))),
+        *_doubts(losses, model_loss, baseline_loss, max(n_coefficients, default=0.0), n_units),
     ]
     warn_user(notes)
     return ConditionalImportance(
@@ -327,51 +296,13 @@ def conditional_importance(
     )
 
 
-class ImportanceWork(NamedTuple):
-    """The work of `selection_importance`: counts of what it does most.
-
-    Attributes
-    ----------
-    n_fits : int
-        Fits of the model, to 1 - 1 / n_splits of the rows.
-    n_predicted_rows : int
-        Rows that the model predicts.
-    n_screened_values : int
-        Values that are multiplied for regressions of the columns on each other; about 1e9 a second.
-    """
-
-    n_fits: int
-    n_predicted_rows: int
-    n_screened_values: int
-
-
-def selection_work(
+def importance_work(
     table: Table, columns: Sequence[int], *, n_splits: int = 5, n_repeats: int = 5, max_rows: int = 3000
-) -> ImportanceWork:
+) -> float:
+    """Return the work of `conditional_importance` of some columns, about 1e9 a second: products of regressions, and predictions."""
     n, p = min(max_rows, table.schema.n_rows), len(columns)
     width = sum(max(1, len(table.schema.columns[j].levels)) for j in columns)
-    return ImportanceWork(n_splits, n * (1 + p * n_repeats), n * width * (n_splits * width + 2 * p * p))
-
-
-def selection_importance(
-    table: Table,
-    columns: Sequence[int],
-    model: str,
-    *,
-    n_splits: int = 5,
-    n_repeats: int = 5,
-    max_rows: int = 3000,
-    random_state: Seed = 0,
-) -> ConditionalImportance:
-    """Return what each of some columns of a table, by number, adds to the others of them in a model, without further columns."""
-    return conditional_importance(
-        select_columns(table, columns),
-        model=model,
-        n_splits=n_splits,
-        n_repeats=n_repeats,
-        max_rows=max_rows,
-        random_state=random_state,
-    )
+    return n * width * (n_splits * width + 2 * p * p) + 1000 * n * (1 + p * n_repeats)
 
 
 def _resolve_units(column_groups: Sequence[Sequence[str | int]] | None, table: Table) -> list[Unit]:
@@ -395,16 +326,14 @@ def _resolve_units(column_groups: Sequence[Sequence[str | int]] | None, table: T
 
 
 class _Losses:
-    """The loss of every row by the fold that tests it.
+    """The loss of every row by the fold that tests it, and its increases without the information of every unit of columns.
 
-    Attributes
-    ----------
-    own, baseline : ndarray of shape (n_rows,)
-        Of the model with all columns, and of the class frequencies or the mean of the training rows.
+    `own` and `baseline` are of the model with all columns, and of the class frequencies or the mean of the training rows.
     """
 
-    def __init__(self, task: CVTask, name: LossName | None) -> None:
-        self.task = task
+    def __init__(self, task: CVTask, name: LossName | None, units: Sequence[Unit]) -> None:
+        self.task, self.units, self.used = task, units, task.table.schema.used
+        self._backend = RefitBackend(task)
         if name is None:
             has_probabilities = hasattr(task.estimator, "predict_proba")
             name = ("log_loss" if has_probabilities else "zero_one") if task.has_classes else "squared_error"
@@ -457,46 +386,6 @@ class _Losses:
         shares = np.bincount(task.codes[part.train], weight, len(task.classes)) / weight.sum()
         return self._of_probabilities(np.broadcast_to(shares, (1, len(part.test), len(shares))), fold)[0]
 
-
-def _power_notes(losses: _Losses, own: float, baseline: float) -> list[Verdict]:
-    """Return a warning where the model is no better than no column."""
-    if own < baseline:
-        return []
-    return [
-        Verdict(
-            "TZ302",
-            f"The {losses.name.replace('_', ' ')} of the {losses.task.label} is {own:.4g}, and {baseline:.4g} without any column: "
-            "columns that this model does not learn from are not found. Use another model.",
-        )
-    ]
-
-
-def _row_notes(n_coefficients: float, n: float) -> list[Verdict]:
-    """Return a warning where there are too few rows for the regressions of columns on each other."""
-    if n - 1 - n_coefficients >= n * _MIN_FREE_SHARE:
-        return []
-    sentence = (
-        f"There are {n:,.0f} independent rows for regressions of a column on the others with {n_coefficients:,.0f} coefficients: "
-        "p-values are too small. Use more rows or fewer columns."
-    )
-    return [Verdict("TZ307", sentence)]
-
-
-class _Refits:
-    """The increases of the loss of every row by every unit of columns.
-
-    Parameters
-    ----------
-    losses : _Losses
-        Filled with the losses of the model with all columns, and of the baseline.
-    units : list of ndarray
-    """
-
-    def __init__(self, losses: _Losses, units: Sequence[Unit]) -> None:
-        self.losses, self.units, self.task = losses, units, losses.task
-        self.used = self.task.table.schema.used
-        self._backend = RefitBackend(self.task)
-
     def _refit(self, rows: FoldRows, columns: Indices, fold: int) -> Any:
         with self.task.fit_warnings.record_fit(), error_context(self.task, columns, fold, self.task.label):
             return rows.refit(self.task.estimator, columns).estimator
@@ -505,8 +394,8 @@ class _Refits:
         """Fit the model with all columns, and fill its losses."""
         rows, tested = self._backend.fold_rows(self.used, fold), self.task.folds[fold].test
         estimator = self._refit(rows, self.used, fold)
-        self.losses.own[tested] = self.losses.of_rows(estimator, rows.test.select(self.used), fold)[0]
-        self.losses.baseline[tested] = self.losses.without_columns(fold)
+        self.own[tested] = self.of_rows(estimator, rows.test.select(self.used), fold)[0]
+        self.baseline[tested] = self.without_columns(fold)
         return rows, estimator
 
     def without_units(self) -> Floats:
@@ -519,12 +408,12 @@ class _Refits:
                 def lose(unit: Unit, rows: FoldRows = rows, fold: int = fold) -> Floats:
                     columns = np.setdiff1d(self.used, unit)
                     if not len(columns):
-                        return self.losses.without_columns(fold)
+                        return self.without_columns(fold)
                     estimator = self._refit(rows, columns, fold)
-                    return self.losses.of_rows(estimator, rows.test.select(columns), fold)[0]
+                    return self.of_rows(estimator, rows.test.select(columns), fold)[0]
 
                 found[:, part.test] = list(parallel.map_blocks(lose, self.units))
-            found[:, part.test] -= self.losses.own[part.test]
+            found[:, part.test] -= self.own[part.test]
         return found
 
     def with_draws(self, n_repeats: int) -> tuple[Floats, list[float]]:
@@ -555,12 +444,30 @@ class _Refits:
                 parts = []
                 for start, stop in parallel.block_ranges(n_repeats, n_copies):
                     copies = replace_columns(test, train, {at: one[start:stop] for at, one in sources.items()})
-                    parts.append(self.losses.of_rows(estimator, copies, fold))
+                    parts.append(self.of_rows(estimator, copies, fold))
                 return np.concatenate(parts).mean(axis=0)
 
             found[:, part.test] = list(parallel.map_blocks(lose, range(len(self.units))))
-            found[:, part.test] -= self.losses.own[part.test]
+            found[:, part.test] -= self.own[part.test]
         return found, [max(one.n_coefficients for each in unit for one in each) for unit in regressions]
+
+
+def _doubts(losses: _Losses, own: float, baseline: float, n_coefficients: float, n: float) -> list[Verdict]:
+    """Return warnings of a model that is no better than no column, and of too few rows for regressions of columns on each other."""
+    found = []
+    if own >= baseline:
+        sentence = (
+            f"The {losses.name.replace('_', ' ')} of the {losses.task.label} is {own:.4g}, and {baseline:.4g} without any column: "
+            "columns that this model does not learn from are not found. Use another model."
+        )
+        found.append(Verdict("TZ302", sentence))
+    if n - 1 - n_coefficients < n * _MIN_FREE_SHARE:
+        sentence = (
+            f"There are {n:,.0f} independent rows for regressions of a column on the others with {n_coefficients:,.0f} "
+            "coefficients: p-values are too small. Use more rows or fewer columns."
+        )
+        found.append(Verdict("TZ307", sentence))
+    return found
 
 
 def replace_columns(rows: Any, others: Any, sources: Mapping[int, Indices]) -> Any:

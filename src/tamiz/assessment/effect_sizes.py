@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -253,7 +254,11 @@ def _compare_several(x: Floats, codes: NDArray[Any], names: tuple[str, ...], row
         influence = (influence - float(rows.mean(influence))) / (1 - eta2) ** 2
         size = between / within
         ratio = rows.variance(influence) * n / (4 * size + 2 * size**2) if size > 0 else 1.0
-        low, high = _widen([_noncentrality(f, d1, d2, q) for q in (ALPHA / 2, 1 - ALPHA / 2)], n * size - d1, ratio)
+        ends = [
+            _noncentrality(lambda size: special.ncfdtr(d1, d2, size, f), 2 * d1 * f, q)
+            for q in (ALPHA / 2, 1 - ALPHA / 2)
+        ]
+        low, high = _widen(ends, n * size - d1, ratio)
         interval = (math.sqrt(low / (low + n)), math.sqrt(high / (high + n)))
     adjusted = max(1 - (1 - eta2) * (n - 1) / (n - k), 0.0)
     effect = Effect("eta", min(max(math.sqrt(adjusted), interval[0]), interval[1]), interval, names[best])
@@ -271,18 +276,24 @@ def _widen(ends: list[float], centre: float, ratio: float) -> tuple[float, float
     return max(low, 0.0), max(high, 0.0)
 
 
-def _noncentrality(f: float, d1: float, d2: float, upper_tail: float) -> float:
-    """Return the noncentrality for which F exceeds f with the probability `upper_tail`, at least 0."""
+def _noncentrality(cdf: Callable[[float], float], start: float, upper_tail: float) -> float:
+    """Return the noncentrality at which a distribution exceeds a statistic with the probability `upper_tail`, at least 0."""
 
     def excess(noncentrality: float) -> float:
-        return float(special.ncfdtr(d1, d2, noncentrality, f)) - (1 - upper_tail)
+        return float(cdf(noncentrality)) - (1 - upper_tail)
 
     if excess(0.0) <= 0:
         return 0.0
-    high = max(2 * d1 * f, 1.0)
+    high = max(start, 1.0)
     while excess(high) > 0 and high < 1e12:
         high *= 2
     return float(brentq(excess, 0.0, high, xtol=1e-8, rtol=1e-8))
+
+
+def chi2_noncentrality(statistic: float, df: float, upper_tail: float) -> float:
+    if statistic <= 0:
+        return 0.0
+    return _noncentrality(lambda size: special.chndtr(statistic, df, size), 2 * statistic, upper_tail)
 
 
 def level_centres(
@@ -392,20 +403,6 @@ def _table_design_effect(
             effects.append(rows.design_effect(influence - float(rows.mean(influence))))
             shares.append((1 - row_share[k]) * (1 - column_share[c]))
     return float(np.average(effects, weights=shares))
-
-
-def chi2_noncentrality(statistic: float, df: float, upper_tail: float) -> float:
-    """Return the noncentrality for which chi-squared exceeds a statistic with the probability `upper_tail`, at least 0."""
-
-    def excess(noncentrality: float) -> float:
-        return float(special.chndtr(statistic, df, noncentrality)) - (1 - upper_tail)
-
-    if statistic <= 0 or excess(0.0) <= 0:
-        return 0.0
-    high = max(2 * statistic, 1.0)
-    while excess(high) > 0 and high < 1e12:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-8, rtol=1e-8))
 
 
 def correlate(x: Floats, y: Floats, rows: WeightedRows, *, ordinal: bool = False) -> Comparison | None:

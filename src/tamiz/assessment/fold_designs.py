@@ -17,7 +17,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.views import select_rows, target_array, weight_array, with_groups, with_time
+from tamiz.table.views import sample_table, select_rows, target_array, weight_array, with_groups, with_time
 
 _N_TREES, _N_SPLITS = 30, 5
 # In time order the rows are cut into blocks; those of the second half are predicted by a model of all blocks before them.
@@ -110,8 +110,7 @@ def compare_fold_designs(
     schema = opened.schema
     if schema.target is None or (opened.groups is None) == (opened.time is None):
         raise DataError("compare_fold_designs requires a target, and either groups or times of the rows.")
-    rows = _sample_rows(opened, max_rows, rng)
-    opened = select_rows(opened, rows) if len(rows) < schema.n_rows else opened
+    opened = _sample_groups(opened, max_rows, rng) if opened.groups is not None else sample_table(opened, max_rows, rng)
     table = _Table(opened, rng)
     design = _forward_predictions if forward else _block_predictions
     if opened.groups is not None:
@@ -225,18 +224,16 @@ class _Table:
         )
 
 
-def _sample_rows(table: Table, max_rows: int, rng: np.random.Generator) -> Indices:
-    """Return at most so many rows, of whole groups if there are groups, but for the first drawn group."""
-    n = table.schema.n_rows
-    if n <= max_rows:
-        return np.arange(n)
-    if table.groups is None:
-        return np.sort(rng.choice(n, max_rows, replace=False))
+def _sample_groups(table: Table, max_rows: int, rng: np.random.Generator) -> Table:
+    """Return at most so many rows of whole groups, but for the first drawn group."""
+    assert table.groups is not None
+    if table.schema.n_rows <= max_rows:
+        return table
     sizes = np.bincount(table.groups)
     drawn = rng.permutation(len(sizes))
     kept = np.zeros(len(sizes), dtype=bool)
     kept[drawn[: max(1, np.count_nonzero(np.cumsum(sizes[drawn]) <= max_rows))]] = True
-    return np.flatnonzero(kept[table.groups])
+    return select_rows(table, np.flatnonzero(kept[table.groups]))
 
 
 def _group_predictions(table: _Table) -> tuple[Floats, Floats, Indices]:

@@ -23,7 +23,7 @@ from tamiz.statistics.influence import WeightedRows, mid_ranks
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.views import positive_weight_rows, select_rows, target_array
+from tamiz.table.views import positive_weight_rows, sample_table, target_array
 
 Scale: TypeAlias = Literal["linear", "logarithm", "log-odds"]
 
@@ -157,7 +157,9 @@ def find_interactions(
     DataError
         When there is no target, or fewer than 50 rows.
 
-    Notes ----- An additive model is fitted: logistic regression for classes (each of up to five against the others), least squares
+    Notes
+    -----
+    An additive model is fitted: logistic regression for classes (each of up to five against the others), least squares
     for numbers and five or more ordinal levels, with a broken line of five pieces for each numeric column and an indicator for each
     level. The score test of a pair adds the products of the ranks and their squares, or of level indicators:
 
@@ -193,10 +195,8 @@ def find_interactions(
         raise DataError(f"find_interactions needs a target and at least {_MIN_ROWS} rows, got {schema.n_rows}.")
     n_parameters = 3 * min(len(schema.used), _MAX_COLUMNS)
     n_rows = int(min(schema.n_rows, _MAX_ROWS, max(_MAX_WORK / (_FITS * n_parameters**2), _FEWEST_ROWS)))
-    if n_rows < schema.n_rows:
-        table = select_rows(table, np.sort(make_rng(random_state).choice(schema.n_rows, n_rows, replace=False)))
     with parallel.thread_session():
-        return _Pairs(table).find()
+        return _Pairs(sample_table(table, n_rows, make_rng(random_state))).find()
 
 
 @dataclass(frozen=True)

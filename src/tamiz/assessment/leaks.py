@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.assessment.findings import Coverage, PossibleLeak
-from tamiz.assessment.target_formulas import TargetFormula, find_target_formulas
+from tamiz.assessment.formulas import TargetFormula, find_target_formulas
 from tamiz.kernels.contingency import bin_values
 from tamiz.kernels.expected_information import expected_information
 from tamiz.runtime import parallel
@@ -24,7 +24,7 @@ from tamiz.table.factory import as_table
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import positive_weight_row_numbers, select_rows, target_array, weight_array
+from tamiz.table.views import positive_weight_row_numbers, sample_table, target_array, weight_array
 
 ADJUSTED_INFORMATION = "adjusted mutual information"
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).
@@ -130,8 +130,10 @@ def find_leaks(X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any 
     if table.schema.target is None:
         return []
     rng = make_rng(0)
-    rows = _sample_rows(table.schema, rng)
-    table = select_rows(table, rows) if len(rows) < table.schema.n_rows else table
+    schema = table.schema
+    per_row = max(1, len(schema.used)) * max(1, schema.n_classes // _CLASSES_PER_PASS)
+    size = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _MAX_VALUES // per_row))
+    table = sample_table(table, size, rng)
     leaks = _find_predictors(table, rng)
     leaks += _find_recodings(table, {leak.name for leak in leaks})
     formulas = find_target_formulas(table, exclude=[leak.name for leak in leaks])
@@ -151,12 +153,6 @@ def _formula_leak(found: TargetFormula, *, by_groups: bool) -> PossibleLeak:
         formula=found.formula,
         limits=found.limits,
     )
-
-
-def _sample_rows(schema: Schema, rng: np.random.Generator) -> Indices:
-    n, per_row = schema.n_rows, max(1, len(schema.used)) * max(1, schema.n_classes // _CLASSES_PER_PASS)
-    size = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _MAX_VALUES // per_row))
-    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
 
 
 def _varied_columns(schema: Schema) -> list[int]:
@@ -340,19 +336,7 @@ class Score:
 class SingleColumnScorer(ABC):
     """Cross-validated score of a model of the target with one column; a perfect prediction scores 1.
 
-    Parameters
-    ----------
-    target : ndarray
-    weight : ndarray or None
-    folds : ndarray of int
-
-    Attributes
-    ----------
-    score_name : str
-    min_score : float
-        The least score of possible target leakage.
-    sure_score : float
-        Below this score other columns may be as good.
+    `min_score` is the least score of possible target leakage. Below `sure_score` other columns may be as good.
     """
 
     score_name: str

@@ -13,7 +13,7 @@ import numpy as np
 
 from tamiz.arrays import Floats
 from tamiz.assessment.findings import MeanRank
-from tamiz.assessment.resampling import Resampling, average_ranks, make_bootstrap, standard_interval
+from tamiz.assessment.resampling import Resampling, average_ranks, batch_size, make_bootstrap, standard_interval
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
 from tamiz.criteria.entropy_relevance import MissingRule
@@ -37,15 +37,7 @@ _INTERVAL_DECIMALS = 1
 
 @dataclass(frozen=True)
 class RankingCriterion:
-    """One criterion of a ranking.
-
-    Attributes
-    ----------
-    name, label : str
-    relevance : Relevance
-    table : Table
-        The rows that it reads if it compares rows with rows.
-    """
+    """One criterion of a ranking."""
 
     name: str
     label: str
@@ -250,8 +242,7 @@ def bootstrap_ranks(scorers: WeightedScorers, bootstrap: Resampling, seed: int, 
         scores = scorers.scores(resampled_weights(scorers.table, counts))
         return np.array([[average_ranks(one) for one in by_criterion] for by_criterion in scores])
 
-    n_rows = scorers.table.schema.n_rows
-    return np.concatenate(list(bootstrap.map_samples(ranked, n_samples, n_rows, make_rng(seed))))
+    return bootstrap.map_samples(ranked, n_samples, make_rng(seed), batch_size(scorers.table.schema.n_rows))
 
 
 def _interval(ranks: Floats, sampled: Floats, decimals: int | None = None) -> list[tuple[float, float]]:

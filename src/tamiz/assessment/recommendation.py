@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -10,22 +10,184 @@ from typing import Any
 import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.assessment.candidate_selections import CandidateComparison, SearchedSets, default_candidates
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
+from tamiz.assessment.findings import FoldScores
 from tamiz.assessment.score_report import ALL_COLUMNS, CandidateSelection, Recommendation, ScoredPath
-from tamiz.assessment.selector_adapters import adapt_selector, metadata_readers
+from tamiz.assessment.trials import (
+    ColumnSetAdapter,
+    PathAdapter,
+    SelectorAdapter,
+    Trial,
+    adapt_selector,
+    ignore_known_warnings,
+    metadata_readers,
+    model_seed,
+    number_items,
+    open_rows,
+    repeat_selections,
+)
+from tamiz.criteria.base import Merit, Relevance
+from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.mrmr import MRMR
+from tamiz.criteria.permutation_importance import PermutationImportance
+from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
-from tamiz.models.folds import draw_folds, drop_zero_weights, sample_rows
-from tamiz.models.named_models import resolve_models
+from tamiz.models.folds import draw_folds
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import SetSize, size_range
+from tamiz.search.forward import Forward
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.factory import as_table
-from tamiz.table.views import with_metadata
+from tamiz.table.schema import Schema
+from tamiz.table.views import as_training_table, positive_weight_rows, select_rows, with_metadata
+
+# The labels of the default candidates, and of the default subset of a study.
+_LABELS = {
+    "cfs": "CFS",
+    "mrmr": "MRMR",
+    "wrapper": "Wrapper",
+    "importance": "Importance",
+    "distinct": "All but copies and recodings",
+}
+# The default candidates that a comparison uses if they suit the table.
+_DEFAULTS = ("mrmr", "wrapper", "importance", "distinct")
+# Default candidates whose searches spend most of their time in kernels; the others are mostly Python code.
+_KERNEL_SEARCHES = ("wrapper",)
+# With more coordinates the search by ridge regression is too slow for a default.
+_MAX_COORDINATES = 1_000
+# Above the first number of columns the importance is that of shallow trees, in place of permutation in gradient boosting; a table
+# with more values than the second is sampled.
+_MAX_PERMUTED, _MAX_TREE_VALUES, _MIN_TREE_ROWS = 100, 1_000_000, 100
+# Folds of the wrapper inside each fold of the comparison.
+_INNER_FOLDS = 5
+# The work of a search, at most: rows times columns times steps of MRMR, and rows times sets of the wrapper, of which each
+# costs as much as some more rows. Each is 2 to 3 s.
+MAX_MRMR_WORK, MAX_WRAPPER_WORK, SET_ROWS = 100_000_000, 2_000_000, 1_000
+# Numbers of columns that are compared: small ones differ most in their scores.
+_SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 48)
+
+
+def default_candidates(
+    schema: Schema,
+    missing: MissingRule = "distribute",
+    *,
+    n_features: SetSize | None = None,
+    column_options: Mapping[str, Any] | None = None,
+    left_out: Collection[int] = (),
+) -> dict[str, SelectorAdapter]:
+    """Return the default candidates for a table: paths of sets with 1, 2, 3 and up to 48 columns, and all distinct columns.
+
+    `column_options` are parameters of the searches that restrict the columns: `start`, `fixed`, `excluded`, `column_groups`. The
+    ranking by importance has none, and is no candidate where one is set. `left_out` are columns that are not searched, because
+    others are equivalent; if there are any, all other columns are a candidate.
+    """
+    column_options = column_options or {}
+    searched = [j for j in schema.used.tolist() if j not in left_out]
+    n_rows, n_columns = schema.n_rows, max(len(searched), 1)
+    sizes = _compared_sizes(schema, searched, n_features)
+
+    def add_path(name: str, merit: Merit, max_sets: int) -> None:
+        """Add a forward search as far as it evaluates at most so many sets."""
+        few = [size for size in sizes if size * (n_columns - size // 2) <= max_sets]
+        if few:
+            found[name] = PathAdapter(SubsetSelector(merit, Forward(**column_options), random_state=0), few, left_out)
+
+    found: dict[str, SelectorAdapter] = {}
+    add_path("mrmr", MRMR(missing=missing), MAX_MRMR_WORK // (n_rows + SET_ROWS))
+    # For more than two classes ROC AUC needs a pass per class; balanced accuracy is not dominated by frequent classes either.
+    scoring = None if not schema.has_classes else "balanced_accuracy" if schema.n_classes > 2 else "roc_auc"
+    if schema.has_classes or schema.n_coordinates <= _MAX_COORDINATES:
+        model = "naive_bayes" if schema.has_classes else "ridge"
+        add_path(
+            "wrapper", CrossValidated(model, cv=_INNER_FOLDS, scoring=scoring), MAX_WRAPPER_WORK // (n_rows + SET_ROWS)
+        )
+    if all(value is None for value in column_options.values()):
+        importance: Relevance = TreeImportance(max_rows=max(_MIN_TREE_ROWS, _MAX_TREE_VALUES // n_columns))
+        if n_columns <= _MAX_PERMUTED:
+            importance = PermutationImportance("gradient_boosting", cv=3, scoring=scoring, n_repeats=1)
+        found["importance"] = PathAdapter(RankSelector(importance), sizes, left_out)
+        if left_out and n_features is None:
+            found["distinct"] = ColumnSetAdapter(searched, _LABELS["distinct"])
+    return {name: one for name, one in found.items() if name in _DEFAULTS}
+
+
+def _compared_sizes(schema: Schema, searched: Sequence[int], n_features: SetSize | None) -> list[int]:
+    """Return the numbers of columns to compare, fewer than there are unless `n_features` asks for all."""
+    n_columns = len(searched)
+    if n_features is None:
+        # A column with few values may have none in a fold, which then has a column fewer to choose from.
+        n_columns = sum(2 * schema.columns[j].n_missing < schema.n_rows for j in searched)
+        return [size for size in _SIZES if size < n_columns] or [1]
+    least, most = size_range(n_features, n_columns, n_columns)
+    return sorted({max(least, 1), most, *(size for size in _SIZES if least <= size <= most)})
+
+
+@dataclass(frozen=True)
+class SearchedSets:
+    """The column sets that a candidate selects on all rows and in every fold: one, or one for each size of a path."""
+
+    label: str
+    supports: Masks
+    fold_sets: Masks
+
+
+def _search_candidates(
+    trial: Trial, selectors: Mapping[str, SelectorAdapter]
+) -> tuple[dict[str, SearchedSets], list[Verdict]]:
+    """Return the columns of every candidate on all rows and in every fold, and a note for each candidate that failed."""
+    used = np.zeros((1, trial.table.schema.n_columns), dtype=bool)
+    used[0, trial.table.schema.used] = True
+    found = {ALL_COLUMNS: SearchedSets("All columns", used, np.tile(used, (1, len(trial.folds), 1)))}
+    failure_notes = []
+    for name, one in selectors.items():
+        try:
+            found[name] = _search_candidate(trial, one, _LABELS.get(name), side_by_side=name in _KERNEL_SEARCHES)
+        except (DataError, MemoryError) as error:
+            sentence = f"{_LABELS.get(name, one.label)} is left out of the comparison: {error}"
+            failure_notes.append(Verdict("TZ503", sentence))
+    return found, failure_notes
+
+
+def _search_candidate(
+    trial: Trial, selector: SelectorAdapter, label: str | None, *, side_by_side: bool
+) -> SearchedSets:
+    table, folds = trial.table, trial.folds
+    selector.check(table.schema)
+
+    def choose(at: int) -> dict[int, Masks]:
+        rows = as_training_table(table if at < 0 else select_rows(table, folds[at].train))
+        return selector.select_by_size(rows, folds.table_seed if at < 0 else folds.seeds[at])
+
+    names = ["All rows", *number_items("Fold", len(folds))]
+    on_all_rows, *in_folds = [
+        sets
+        for sets, _ in repeat_selections(
+            f"Searches by {selector.label}",
+            selector,
+            table,
+            choose,
+            range(-1, len(folds)),
+            names,
+            side_by_side=side_by_side,
+        )
+    ]
+    # A column with few values may have none in a fold, which then has fewer columns to choose from.
+    sizes = [size for size in on_all_rows if all(size in sets for sets in in_folds)]
+    if not sizes:
+        raise DataError("the folds have no set of the same size.")
+    return SearchedSets(
+        label or selector.label,
+        np.stack([on_all_rows[size] for size in sizes]),
+        np.stack([[sets[size] for sets in in_folds] for size in sizes]),
+    )
+
 
 # The largest share of what the reference leaves unexplained (1 - score) that the recommended columns may leave in addition.
 LARGEST_LOSS = 0.05
@@ -145,32 +307,23 @@ def recommend_columns(
     check_metadata("recommend_columns()", readers, params)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("recommend_columns requires a target, but the target y is None.")
+        rows = opened, _ = open_rows("recommend_columns", table, max_rows, n_splits, rng)
+        schema = opened.schema
         same, equivalence_notes = dict[int, int](), list[Verdict]()
         if candidates is None:
-            same = leave_out_equivalents(whole)[1]
-            equivalence_notes = describe_equivalents(same, whole.schema.names)
-        opened, sample_notes = sample_rows(whole, max_rows, n_splits, rng)
-        schema = opened.schema
+            same = leave_out_equivalents(positive_weight_rows(table))[1]
+            equivalence_notes = describe_equivalents(same, schema.names)
         # The folds of a sample are those of a table of these rows.
         folds = draw_folds(opened, n_splits, make_rng(random_state) if isinstance(random_state, Integral) else rng)
-        named_models, model_notes = resolve_models(models, schema)
-        for model in named_models.values():
-            model.check(schema)
-        scorings, scoring_notes = resolve_scorings(scoring, opened, folds, named_models.values())
+        trial = Trial.open(rows, folds, models, scoring, model_seed(random_state, folds))
         selectors = default_candidates(schema, left_out=same) if candidates is None else candidates
-        seed = int(random_state) % 2**31 if isinstance(random_state, Integral) else folds.table_seed
-        comparison = CandidateComparison(opened, folds, named_models, scorings, seed)
-        adapters = {name: adapt_selector(one) for name, one in selectors.items()}
-        found, failure_notes = comparison.search_candidates(adapters)
+        found, failure_notes = _search_candidates(trial, {name: adapt_selector(one) for name, one in selectors.items()})
         if recommend is not None and recommend not in found:
             raise DataError(" ".join(failure_notes) or f"No candidate is named {recommend!r}.")
-        pool, baseline, fit_notes = _score_pool(comparison, found)
+        pool, baseline, fit_notes = _score_pool(trial, found)
         pool = pool.restrict(recommend, keep_all=keep_all)
-        chosen, rejected, apparent = _choose(comparison, pool)
-        made = _score_candidates(comparison, found, pool, chosen, list(rejected))
+        chosen, rejected, apparent = _choose(trial, pool)
+        made = _score_candidates(trial, found, pool, chosen, list(rejected))
         sets = pool.chosen_without_each_fold(chosen, list(rejected))
     rejection_notes = [
         Verdict(
@@ -181,24 +334,14 @@ def recommend_columns(
         for at, model in rejected.items()
         if model == pool.model
     ]
-    if others := list(dict.fromkeys(named_models[model].label for model in rejected.values() if model != pool.model)):
+    if others := list(dict.fromkeys(trial.models[model].label for model in rejected.values() if model != pool.model)):
         n = sum(model != pool.model for model in rejected.values())
         sentence = (
             f"{n} smaller selection{'s are' if n > 1 else ' is'} not recommended, because on them {list_names(others)} loses more, "
             "which may be the best model on all columns."
         )
         rejection_notes.append(Verdict("TZ303", sentence))
-    notes = (
-        *table.schema.dropped_row_notes,
-        *weight_notes,
-        *sample_notes,
-        *folds.fold_warnings,
-        *model_notes,
-        *scoring_notes,
-        *failure_notes,
-        *fit_notes,
-        *rejection_notes,
-    )
+    notes = (*trial.row_notes, *trial.model_notes, *failure_notes, *fit_notes, *rejection_notes)
     warn_user(notes)
     return Recommendation(
         candidates=made,
@@ -210,14 +353,14 @@ def recommend_columns(
         names=tuple(schema.names),
         margin=pool.rate().margin,
         deciding_model=pool.model,
-        models={name: model.label for name, model in named_models.items()},
-        scorings=tuple(one.name for one in scorings),
+        models=trial.labels,
+        scorings=tuple(one.name for one in trial.scorings),
         baseline=baseline,
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=len(schema.used),
         notes=(*notes, *equivalence_notes),
-        seed=seed,
+        seed=trial.seed,
         requested=recommend is not None,
     )
 
@@ -234,29 +377,6 @@ class RatedSets:
 def loss_margin(score: float, perfect: float) -> float:
     """Return the loss that a reference with some score may have."""
     return max(LARGEST_LOSS * (perfect - score), NEGLIGIBLE_LOSS)
-
-
-def rate_sets(scores: Floats, variance_factor: float, perfect: float) -> RatedSets:
-    """Return which sets are as good as the reference, by the rule of `recommend_columns`.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_sets, n_folds)
-        The first set is all columns.
-    variance_factor : float
-        As in `FoldScores`.
-    perfect : float
-        The largest possible score.
-    """
-    means = scores.mean(axis=1)
-    best = int(means.argmax())
-    gain = FoldScores(scores[best] - scores[0], variance_factor)
-    reference = best if gain.mean > gain.standard_error else 0
-    losses = scores[reference] - scores
-    errors = np.sqrt(variance_factor * losses.var(axis=1, ddof=1))
-    margin = loss_margin(float(means[reference]), perfect)
-    mean = losses.mean(axis=1)
-    return RatedSets(mean + errors <= margin, mean - errors > margin, margin)
 
 
 @dataclass(frozen=True)
@@ -276,7 +396,7 @@ class _Pool:
         The model that decides.
     scores : ndarray of shape (n_scorings, n_sets, n_folds)
     variance_factor, perfect : float
-        As in `rate_sets`.
+        As in `FoldScores`, and the largest possible score.
     allowed : ndarray of shape (n_sets,), bool
         The sets that may be recommended.
     """
@@ -303,11 +423,18 @@ class _Pool:
         return self.supports.sum(axis=1)
 
     def rate(self, folds: Sequence[int] | None = None) -> RatedSets:
-        """Return which sets are as good as the reference, on some folds or on all."""
+        """Return which sets are as good as the reference, by the rule of `recommend_columns`, on some folds or on all."""
         scores = self.scores[0] if folds is None else self.scores[0][:, folds]
         # The variance of the mean over fewer folds is larger.
         factor = self.variance_factor + 1 / scores.shape[1] - 1 / self.scores.shape[2]
-        return rate_sets(scores, factor, self.perfect)
+        means = scores.mean(axis=1)
+        best = int(means.argmax())
+        gain = FoldScores(scores[best] - scores[0], factor)
+        reference = best if gain.mean > gain.standard_error else 0
+        losses = scores[reference] - scores
+        mean, errors = losses.mean(axis=1), np.sqrt(factor * losses.var(axis=1, ddof=1))
+        margin = loss_margin(float(means[reference]), self.perfect)
+        return RatedSets(mean + errors <= margin, mean - errors > margin, margin)
 
     def choose(self, rejected: Sequence[int], folds: Sequence[int] | None = None) -> int:
         """Return the smallest good set, of equally small ones the best; without any, all columns, or else the best set."""
@@ -328,15 +455,15 @@ class _Pool:
 
 
 def _score_pool(
-    comparison: CandidateComparison, searched: Mapping[str, SearchedSets]
+    trial: Trial, searched: Mapping[str, SearchedSets]
 ) -> tuple[_Pool, dict[str, FoldScores], list[Verdict]]:
     """Return all sets with their scores, the baseline scores by scorer, and the warnings of fits."""
-    factor, models = comparison.folds.variance_factor, list(comparison.models)
+    factor, models = trial.folds.variance_factor, list(trial.models)
     every = searched[ALL_COLUMNS]
     # All columns, and none.
-    ends, notes = comparison.score_sets(models, np.concatenate([every.fold_sets, np.zeros_like(every.fold_sets)]))
+    ends, notes = trial.score(np.concatenate([every.fold_sets, np.zeros_like(every.fold_sets)]))
     best = int(ends[:, 0, 0].mean(axis=1).argmax())
-    name = comparison.scorings[0].name
+    name = trial.scorings[0].name
     scores = ends[:, 0, 0]
     behind = [FoldScores(scores[best] - one, factor) for one in scores]
     pool = _Pool(
@@ -359,7 +486,7 @@ def _score_pool(
         # The largest set of every path that is left.
         at = {name: sets.pop() for name, sets in left.items()}
         fold_sets = np.stack([searched[name].fold_sets[k] for name, k in at.items()])
-        more, more_notes = comparison.score_sets([pool.model], fold_sets)
+        more, more_notes = trial.score(fold_sets, [pool.model])
         notes += more_notes
         pool = replace(
             pool,
@@ -371,11 +498,11 @@ def _score_pool(
         worse = pool.rate().worse
         own = {name: [bool(worse[k]) for k, of in enumerate(pool.names) if of == name] for name in left}
         left = {name: sets for name, sets in left.items() if sets and own[name][-_FAILURES:] != _FAILURES * [True]}
-    baseline = {one.name: FoldScores(ends[0, k, 1], factor) for k, one in enumerate(comparison.scorings)}
+    baseline = {one.name: FoldScores(ends[0, k, 1], factor) for k, one in enumerate(trial.scorings)}
     return pool, baseline, list(dict.fromkeys(notes))
 
 
-def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int, str], Floats]:
+def _choose(trial: Trial, pool: _Pool) -> tuple[int, dict[int, str], Floats]:
     """Return the recommended set, the model under which each rejected set may lose more, and the scores on all rows' columns.
 
     A search may select other columns on all rows than in the folds: these columns are scored in the folds too.
@@ -387,14 +514,14 @@ def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int
         fixed = np.tile(pool.supports[at], (1, pool.fold_sets.shape[1], 1))
         scores = pool.scores
         if (fixed[0] != pool.fold_sets[at]).any():
-            scores = np.concatenate([scores, comparison.score_sets([pool.model], fixed)[0][0]], axis=1)
+            scores = np.concatenate([scores, trial.score(fixed, [pool.model])[0][0]], axis=1)
             apparent[at] = scores[0, -1]
         else:
             apparent[at] = scores[0, at]
         if at == 0:
             return at, rejected, apparent[at]
         fixed_is_good = scores is pool.scores or replace(pool, scores=scores).rate().good[-1]
-        losing = _losing_contender(comparison, pool, at) if fixed_is_good else pool.model
+        losing = _losing_contender(trial, pool, at) if fixed_is_good else pool.model
         if losing is None:
             return at, rejected, apparent[at]
         rejected[at] = losing
@@ -403,11 +530,11 @@ def _choose(comparison: CandidateComparison, pool: _Pool) -> tuple[int, dict[int
             return first, {k: model for k, model in rejected.items() if k != first}, apparent[first]
 
 
-def _losing_contender(comparison: CandidateComparison, pool: _Pool, at: int) -> str | None:
+def _losing_contender(trial: Trial, pool: _Pool, at: int) -> str | None:
     """Return a model that may be the best one on all columns and loses more than the margin on a set; None if there is none."""
     if not pool.contenders:
         return None
-    found = comparison.score_sets(list(pool.contenders), pool.fold_sets[[at]])[0][:, 0, 0]
+    found = trial.score(pool.fold_sets[[at]], list(pool.contenders))[0][:, 0, 0]
     for (model, every), one in zip(pool.contenders.items(), found, strict=True):
         if (every - one).mean() > loss_margin(float(every.mean()), pool.perfect):
             return model
@@ -415,7 +542,7 @@ def _losing_contender(comparison: CandidateComparison, pool: _Pool, at: int) -> 
 
 
 def _score_candidates(
-    comparison: CandidateComparison,
+    trial: Trial,
     searched: Mapping[str, SearchedSets],
     pool: _Pool,
     chosen: int,
@@ -429,12 +556,12 @@ def _score_candidates(
         own = [at for at, of in enumerate(pool.names) if of == name]
         best = min(own, key=lambda at: (not good[at], pool.sizes[at] if good[at] else -means[at]))
         shown.append(chosen if chosen in own else best)
-    models = list(comparison.models)
-    scores = np.empty((len(models), len(comparison.scorings), len(shown), len(comparison.folds)))
+    models = list(trial.models)
+    scores = np.empty((len(models), len(trial.scorings), len(shown), len(trial.folds)))
     scores[models.index(pool.model)] = pool.scores[:, shown]
     if others := [name for name in models if name != pool.model]:
-        scores[[models.index(name) for name in others]] = comparison.score_sets(others, pool.fold_sets[shown])[0]
-    names = np.array(comparison.table.schema.names, dtype=object)
+        scores[[models.index(name) for name in others]] = trial.score(pool.fold_sets[shown], others)[0]
+    names = np.array(trial.table.schema.names, dtype=object)
     made = {}
     for k, (name, at) in enumerate(zip(searched, shown, strict=True)):
         made[name] = CandidateSelection(
@@ -444,7 +571,7 @@ def _score_candidates(
             {
                 (model, scoring.name): FoldScores(scores[m, q, k], pool.variance_factor)
                 for m, model in enumerate(models)
-                for q, scoring in enumerate(comparison.scorings)
+                for q, scoring in enumerate(trial.scorings)
             },
         )
     return made

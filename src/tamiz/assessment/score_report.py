@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.assessment.error_rates import SelectionErrorRates
-from tamiz.assessment.fold_scores import FoldScores
-from tamiz.assessment.set_stability import Stability, stability
+from tamiz.assessment.findings import FoldScores, SelectionErrorRates, Stability, stability
 from tamiz.runtime.codec import JsonResult, check_known, check_lengths
+from tamiz.runtime.result_tables import PrintedResult
 from tamiz.runtime.user_warnings import list_names, quote_name
 from tamiz.selection.null_distribution import PermutationNull
 
@@ -50,7 +48,7 @@ class RoleScores(JsonResult):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SelectionReport(JsonResult):
+class SelectionReport(PrintedResult, JsonResult):
     """Nested CV score, apparent score, baseline score, stability and permutation null distribution of a selection.
 
     Attributes
@@ -212,7 +210,8 @@ class SelectionReport(JsonResult):
             f"{self.n_samples:,} rows; {self.model}, {self.folds_description}"
         )
 
-    def _lines(self) -> list[tuple[str, str, str]]:
+    def lines(self) -> list[tuple[str, str, str]]:
+        """Return the name, the value and the meaning of every score and number, as text."""
         lines = [("selected", list_names(self.columns, limit=_MAX_NAMED) or "no column", "on all rows")]
         if self.merit is not None:
             lines.append((self.merit_name, f"{self.merit:.4g} {self.unit}".strip(), "of the search"))
@@ -243,18 +242,7 @@ class SelectionReport(JsonResult):
 
     def _sentences(self) -> list[str]:
         rates = self.error_rates
-        return [self.verdict, *([] if rates is None else [rates.verdict, *rates.notes]), *self.notes]
-
-    def __repr__(self) -> str:
-        lines = self._lines()
-        widths = [max(len(line[k]) for line in lines if len(line[k]) <= 40) for k in range(2)]
-        table = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}".rstrip() for name, value, meaning in lines]
-        return "\n".join([self._heading(), *table, *self._sentences()])
-
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines())
-        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
-        return f"<table><caption>{escape(self._heading())}</caption><tbody>{rows}</tbody></table>{paragraphs}"
+        return [self.verdict, *([] if rates is None else rates._sentences()), *self.notes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,29 +3,307 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Integral
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import Ridge
 
-from tamiz.arrays import Indices, Masks
-from tamiz.assessment.error_rates import SelectionErrorRates, Truth
-from tamiz.assessment.fold_scores import ignore_known_warnings
-from tamiz.assessment.repeated_searches import run_with_progress, select_in_folds
-from tamiz.assessment.selector_adapters import SelectorAdapter, adapt_selector, metadata_readers
-from tamiz.assessment.signal_calibration import N_SIGNAL_SELECTIONS, Signal, estimate_signal
-from tamiz.assessment.synthetic_targets import SyntheticTargets, TrueColumns
+from tamiz.arrays import Floats, Indices, Masks, is_missing
+from tamiz.assessment.findings import SelectionErrorRates, SignalStrength, Truth
+from tamiz.assessment.trials import (
+    SelectorAdapter,
+    adapt_selector,
+    ignore_known_warnings,
+    metadata_readers,
+    number_items,
+    open_rows,
+    repeat_selections,
+    select_in_folds,
+)
+from tamiz.criteria.uncertainty import SymmetricUncertainty
 from tamiz.exceptions import DataError
+from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.estimators import check_metadata
-from tamiz.models.folds import Folds, draw_folds, drop_zero_weights, sample_rows
+from tamiz.models.folds import Fold, Folds, draw_folds
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed, integer_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
+from tamiz.statistics.cuts import EqualFrequency
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.views import with_metadata, with_target
+from tamiz.table.views import (
+    as_training_table,
+    select_columns,
+    select_rows,
+    target_array,
+    weight_array,
+    weights_or_ones,
+    with_metadata,
+    with_target,
+    without_target,
+)
+
+# A column is a proxy of another from this association on.
+PROXY_ASSOCIATION = 0.9
+
+
+class SyntheticTargets:
+    r"""Targets of one table that are computed from known columns.
+
+    The latent variable of a row is
+
+    .. math:: u = \sqrt{\rho}\, s + \sqrt{1 - \rho}\, e, \qquad s \propto \sum_{j \in T} \pm z_j
+
+    with the true columns T, standard normal noise e, and a share of explained variance :math:`\rho`. s has mean 0 and variance 1.
+    :math:`z_j` is a number, or a random normal effect of each level of a category, with mean 0 and variance 1 over the rows; it is
+    0 where the value is missing. The sorted values of the real target are assigned to the rows in the order of u, ties at random;
+    classes are sorted in a random order. So the distribution of the target remains, and without signal the target is a shuffled
+    one. If the real target is constant in every group, so is u, and values are assigned to groups.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        schema = table.schema
+        self._y = target_array(table)
+        weight = weight_array(table)
+        self._weight = np.full(schema.n_rows, 1 / schema.n_rows) if weight is None else weight / weight.sum()
+        self.usable = _varying_columns(table)
+        if not len(self.usable):
+            raise DataError("Every column is constant or excluded, so no target can be computed from a column.")
+        # The unit of every row that has one value of the target: its group, or the row itself.
+        self._unit = self._find_units()
+        self._unit_weight = np.bincount(self._unit, self._weight).astype(np.float64)
+        self._unit_y = np.empty(len(self._unit_weight), dtype=self._y.dtype)
+        self._unit_y[self._unit] = self._y
+
+    @property
+    def by_group(self) -> bool:
+        return len(self._unit_y) < len(self._y)
+
+    def _find_units(self) -> Indices:
+        groups, itself = self.table.groups, np.arange(len(self._y))
+        if groups is None:
+            return itself
+        _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
+        constant = len(first) > 1 and (self._y == self._y[first][unit]).all()
+        return unit if constant else itself
+
+    def draw_columns(self, n: int, rng: np.random.Generator) -> Indices:
+        """Return n columns, drawn at random and ascending, none a proxy of another; fewer if there are no more."""
+        order = rng.permutation(self.usable)
+        drawn, done = order[:0], 0
+        while len(drawn) < n and done < len(order):
+            pool = np.concatenate([drawn, order[done : done + n - len(drawn)]])
+            done += len(pool) - len(drawn)
+            proxies = self.proxies(pool, pool)
+            kept: list[int] = []
+            for k in range(len(pool)):
+                if not proxies[k, kept].any():
+                    kept.append(k)
+            drawn = pool[kept]
+        return np.sort(drawn)
+
+    def draw_target(self, columns: Indices, signal: float, rng: np.random.Generator) -> NDArray[Any]:
+        """Return a target of which some columns explain the share `signal` of the variance of the latent variable."""
+        score = np.bincount(self._unit, self._weight * self._draw_score(columns, rng)) / self._unit_weight
+        score = _standardize(score, self._unit_weight)
+        latent = np.sqrt(signal) * score + np.sqrt(1 - signal) * rng.standard_normal(len(score))
+        values = np.sort(self._unit_y)
+        if self.table.schema.has_classes:
+            order = rng.permutation(self.table.schema.n_classes)
+            values = self._unit_y[np.argsort(order[self._unit_y], kind="stable")]
+        drawn = np.empty_like(values)
+        drawn[np.lexsort((rng.random(len(latent)), latent))] = values
+        return drawn[self._unit]
+
+    def _draw_score(self, columns: Indices, rng: np.random.Generator) -> Floats:
+        """Return the sum of the effects of some columns with random signs."""
+        effects = np.empty((len(self._y), len(columns)))
+        for k, values in enumerate(self._read(columns)):
+            effects[:, k] = self._effect(values, int(columns[k]), rng)
+        # Effects of opposite signs may cancel, as those of two copies do. The variance of their sum is the number of columns in the
+        # mean over all signs, so half of it is reached soon.
+        while True:
+            score: Floats = effects @ rng.choice([-1.0, 1.0], len(columns))
+            if self._weight @ (score - self._weight @ score) ** 2 >= 0.5 * len(columns):
+                return score
+
+    def _effect(self, values: NDArray[Any], column: int, rng: np.random.Generator) -> Floats:
+        if self.table.schema.columns[column].is_number:
+            return _standardize(values, self._weight)
+        # The last effect is that of a missing level, whose code is negative.
+        effects = np.append(rng.standard_normal(len(self.table.schema.columns[column].levels)), np.nan)
+        return _standardize(effects[values], self._weight)
+
+    def proxies(self, a: Indices, b: Indices) -> Masks:
+        """Return which columns of a are proxies of which columns of b, of shape (len(a), len(b)).
+
+        Two numbers are if the absolute value of their correlation is at least 0.9; a missing value is the mean. Two other columns
+        are if their symmetric uncertainty is at least 0.9, with numbers in up to ten intervals of equal frequency.
+        """
+        schema = self.table.schema
+        is_number = np.array([column.is_number for column in schema.columns])
+        associations = np.zeros((len(a), len(b)))
+        both = is_number[a][:, None] & is_number[b]
+        if both.any():
+            first, second = (self._standardized(part[is_number[part]]) for part in (a, b))
+            associations[both] = np.abs((first * self._weight[:, None]).T @ second).ravel()
+        if not both.all():
+            i, j = np.nonzero(~both)
+            view = select_columns(without_target(self.table), np.union1d(a, b).tolist())
+            measure = SymmetricUncertainty(discretization=EqualFrequency(10))
+            associations[i, j] = measure.pairwise(view.reduce, view.schema).associations(a[i], b[j])
+        return associations >= PROXY_ASSOCIATION
+
+    def _standardized(self, columns: Indices) -> Floats:
+        return np.column_stack([_standardize(values, self._weight) for values in self._read(columns)])
+
+    def _read(self, columns: Indices) -> list[NDArray[Any]]:
+        return [self.table.column(j) for j in columns.tolist()]
+
+
+class TrueColumns:
+    """The true columns of the draws: a fixed set, or as many columns drawn at random."""
+
+    def __init__(self, targets: SyntheticTargets, support: Masks | None, n_true: int | None, *, fixed: bool) -> None:
+        self.fixed = fixed
+        self._targets = targets
+        selected = np.empty(0, dtype=np.intp) if support is None else np.flatnonzero(support)
+        self._selected = np.intersect1d(selected, targets.usable)
+        if fixed and not len(self._selected):
+            raise DataError(
+                "No column that varies is selected for the real target, so none can be true: use truth='random'."
+            )
+        self.n_columns = len(self._selected) if fixed else n_true if n_true is not None else max(1, len(self._selected))
+
+    def draw(self, rng: np.random.Generator) -> Indices:
+        """Return the numbers of the true columns of one draw, ascending."""
+        return self._selected if self.fixed else self._targets.draw_columns(self.n_columns, rng)
+
+
+def _standardize(values: NDArray[Any], weight: Floats) -> Floats:
+    """Return values with mean 0 and variance 1, and 0 where they are missing; weights have the sum 1."""
+    values = np.asarray(values, dtype=np.float64)
+    present = ~np.isnan(values)
+    # Scaled first, so that squares do not overflow.
+    scaled = np.where(present, values, 0.0) / (np.abs(values[present]).max(initial=0.0) or 1.0)
+    centred = np.where(present, scaled - weight @ scaled / max(float(weight @ present), 1e-300), 0.0)
+    variance = float(weight @ centred**2)
+    return centred / np.sqrt(variance) if variance > 0 else centred
+
+
+def _varying_columns(table: Table) -> Indices:
+    columns = table.schema.used
+    varies = []
+    for j in columns.tolist():
+        values = table.column(j)
+        present = values[~is_missing(values)]
+        varies.append(len(present) > 0 and present.min() < present.max())
+    return columns[np.array(varies, dtype=bool)]
+
+
+# The interval of the signal is halved so many times, each time by the R2 of so many selections.
+_N_HALVINGS, _N_SELECTIONS = 5, 10
+N_SIGNAL_SELECTIONS = _N_HALVINGS * _N_SELECTIONS
+# The signal in place of one below the smallest that the halvings distinguish from none.
+_WEAK_SIGNAL, _SMALLEST_SIGNAL = 0.1, 0.5**_N_HALVINGS
+
+
+@dataclass(frozen=True)
+class Signal:
+    """The share of explained variance, how it was determined, its strength relative to the real one if known, and notes."""
+
+    value: float
+    description: str
+    strength: SignalStrength | None = None
+    notes: tuple[str, ...] = ()
+
+
+def estimate_signal(
+    targets: SyntheticTargets,
+    selector: SelectorAdapter,
+    columns: TrueColumns,
+    folds: Folds,
+    fold_sets: Masks,
+    rng: np.random.Generator,
+) -> Signal:
+    """Return the signal for which a selection predicts new rows as well as for the real target.
+
+    The R2 of ridge regression with the selected columns on test rows increases with the signal. The signal at which it is that of
+    the real target is found by halving the interval [0, 1] five times, with ten selections each time. This is indirect inference
+    (Gourieroux, Monfort and Renault 1993, Journal of Applied Econometrics 8): columns that the selection misses, and the errors of
+    the coefficients, decrease both R2 alike.
+    """
+    table = targets.table
+    real = pooled_r2([prediction_errors(table, fold, chosen) for fold, chosen in zip(folds, fold_sets, strict=True)])
+    seeds = rng.integers(0, 2**63, _N_SELECTIONS).tolist()
+    names = [f"{name} for the signal" for name in number_items("Semi-synthetic target", _N_SELECTIONS)]
+    low, high = 0.0, 1.0
+    for step in range(_N_HALVINGS):
+        middle = (low + high) / 2
+
+        def errors(item: tuple[int, int], signal: float = middle) -> Floats:
+            at, seed = item
+            # The same columns, noise and folds at every signal, so that the R2 increases with it.
+            draw_rng = np.random.default_rng(seed)
+            view = with_target(table, targets.draw_target(columns.draw(draw_rng), signal, draw_rng))
+            own = draw_folds(view, len(folds), draw_rng)
+            fold = choose_fold(own, at, target_array(view))
+            train = as_training_table(select_rows(view, fold.train))
+            return prediction_errors(view, fold, selector.select(train, own.table_seed).support)
+
+        label = f"Signal, step {step + 1} of {_N_HALVINGS}"
+        found = repeat_selections(label, selector, table, errors, enumerate(seeds), names)
+        low, high = (low, middle) if pooled_r2([one for one, _ in found]) > real else (middle, high)
+    score = f"R2 {real:.2g} of ridge regression with the selected columns on new rows"
+    middle = (low + high) / 2
+    if low == 0:
+        note = (
+            f"The linear signal of the real target is below {_SMALLEST_SIGNAL:.0%} of the variance ({score}); the true columns "
+            f"explain {_WEAK_SIGNAL:.0%} of it instead."
+        )
+        return Signal(_WEAK_SIGNAL, "stronger than the real one, which is weak", "stronger", (note,))
+    if high == 1:
+        note = f"Targets almost without noise ({middle:.0%}) are predicted no better than the real one ({score})."
+        return Signal(middle, f"at most as strong as the real one: {score}", "weaker", (note,))
+    return Signal(middle, f"as strong as the real one: {score}", "equal")
+
+
+def choose_fold(folds: Folds, first: int, y: NDArray[Any]) -> Fold:
+    """Return the fold of a number, or the next one in which the target of the training rows is not constant."""
+    rotated = [folds[(first + k) % len(folds)] for k in range(len(folds))]
+    return next((fold for fold in rotated if (y[fold.train] != y[fold.train[0]]).any()), rotated[0])
+
+
+def prediction_errors(table: Table, fold: Fold, selected: Masks) -> Floats:
+    """Return the sums of squared errors on the test rows of a fold: of ridge regression with some columns, and of the mean.
+
+    Classes are predicted as the indicators of each.
+    """
+    y = target_array(table)
+    outputs = np.eye(table.schema.n_classes)[y] if table.schema.has_classes else y[:, None]
+    # Scaled, so that squares do not overflow.
+    outputs = outputs / (np.abs(outputs).max() or 1.0)
+    weight = weights_or_ones(table)
+    mean = np.average(outputs[fold.train], axis=0, weights=weight[fold.train])
+    deviations = outputs[fold.test] - mean
+    errors = deviations
+    columns = np.intersect1d(np.flatnonzero(selected), table.schema.used)
+    if len(columns):
+        matrix = EncodedMatrix(select_columns(table, columns.tolist()), [fold])
+        model = Ridge().fit(matrix.train_rows(fold), outputs[fold.train] - mean, weight[fold.train])
+        errors = deviations - model.predict(matrix.test_rows(fold)).reshape(deviations.shape)
+    return np.array([weight[fold.test] @ (part**2).sum(axis=1) for part in (errors, deviations)])
+
+
+def pooled_r2(errors: list[Floats]) -> float:
+    """Return 1 minus the share of the squared deviations from the mean that remain, over the test rows of all folds."""
+    remaining, total = np.sum(errors, axis=0)
+    return float(1 - remaining / total)
+
 
 N_DRAWS = 20
 # Folds of the model whose score determines the signal.
@@ -154,12 +432,8 @@ def selection_error_rates(
         check_integer("max_rows", max_rows, low=_MIN_ROWS)
     with parallel.thread_session(n_jobs), ignore_known_warnings():
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params)
-        whole, weight_notes = drop_zero_weights(table)
-        if whole.schema.target is None:
-            raise DataError("selection_error_rates requires a target, but the target y is None.")
-        adapter.check(whole.schema)
-        opened, sample_notes = sample_rows(whole, max_rows, _N_SPLITS, rng)
-        messages = [*table.schema.dropped_row_notes, *weight_notes, *sample_notes]
+        opened, messages = open_rows("selection_error_rates", table, max_rows, _N_SPLITS, rng)
+        adapter.check(opened.schema)
         targets = SyntheticTargets(opened)
         with capture_warnings() as search_warnings:
             support = adapter.select(opened, int(rng.integers(2**31))).support if n_true is None else None
@@ -173,9 +447,8 @@ def selection_error_rates(
         else:
             level = Signal(float(signal), "as requested")
         warn_user(dict.fromkeys(messages))
-        seed = int(random_state) if isinstance(random_state, Integral) else None
         rates = simulate_error_rates(targets, adapter, columns, level, n_draws, rng)
-    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=seed)
+    return replace(rates, notes=(*dict.fromkeys(messages), *rates.notes), seed=integer_seed(random_state))
 
 
 def report_error_rates(
@@ -211,14 +484,8 @@ def simulate_error_rates(
         selected = selector.select(view, int(draw_rng.integers(2**31))).support
         return _compare_with_truth(targets, true, selected)
 
-    results = run_with_progress(
-        "Semi-synthetic targets",
-        table,
-        run,
-        rng.integers(0, 2**63, n_draws).tolist(),
-        lambda at: f"Semi-synthetic target {at + 1} of {n_draws}",
-        evaluation_cost=selector.evaluation_cost,
-    )
+    seeds, names = rng.integers(0, 2**63, n_draws).tolist(), number_items("Semi-synthetic target", n_draws)
+    results = repeat_selections("Semi-synthetic targets", selector, table, run, seeds, names)
     true_sets, selected_sets, proxy_sets, covered_sets = (np.stack([sets[k] for sets, _ in results]) for k in range(4))
     candidates = np.zeros(table.schema.n_columns, dtype=bool)
     candidates[targets.usable] = True

@@ -173,7 +173,7 @@ class MethodOptions:
         if self.relevance is None and self.method == "redundancy":
             return None
         if self.relevance is None and self.method == "knockoffs":
-            from tamiz.error_control.lasso_coefficient import LassoCoefficient
+            from tamiz.error_control.knockoff_selector import LassoCoefficient
 
             return LassoCoefficient().adapt_to(schema)
         default = "tree_importance" if self.method == "boruta" else None

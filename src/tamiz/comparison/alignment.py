@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from tamiz.arrays import Floats
-from tamiz.comparison.null_distribution import upper_p_value
+from tamiz.comparison.stress import upper_p_value
 from tamiz.display import figures
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, MUTED
@@ -323,19 +323,7 @@ def _permuted_correlations(target: Floats, moving: Floats, n_permutations: int, 
 
 @dataclass(frozen=True)
 class CentredMap:
-    """A map with its centre and size.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_components)
-    mean : ndarray of shape (n_components,)
-    norm : float
-        Square root of the sum of squares about the mean.
-    unit : ndarray of shape (n_samples, n_components)
-        Centred and divided by the norm.
-    n_columns : int
-        Number of columns before padding.
-    """
+    """A map with its centre, the norm of its deviations from it, and these deviations divided by the norm."""
 
     values: Floats
     mean: Floats

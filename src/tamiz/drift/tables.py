@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 import tamiz
 from tamiz._study.maps import choose_map_columns
 from tamiz.arrays import Indices, Masks, is_missing
-from tamiz.assessment.associations import describe_associations
-from tamiz.assessment.distributions import describe_distributions
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, resolve_scorings
+from tamiz.assessment.associations import describe_associations, describe_distributions
+from tamiz.assessment.findings import FoldScores
 from tamiz.assessment.leaks import find_leaks
+from tamiz.assessment.trials import ignore_known_warnings, resolve_scorings
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.drift.columns import SharedColumn, compare_columns, kinds_of_second, repeated_rows, share_columns
 from tamiz.drift.records import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -198,35 +197,30 @@ class BorutaSelector(Selector):
         groups : array of shape (n_samples,), default=None
             Used by the relevance as in `RankSelector`.
         """
-        search = _Search(
-            check_integer("max_iter", self.max_iter, low=1),
-            check_real("percentile", self.percentile, low=0.0, high=100.0),
-            check_real("alpha", self.alpha, low=0.0, high=1.0),
-            check_choice("correction", self.correction, _CORRECTIONS),
-            TimeLimit(self.max_seconds),
-        )
+        max_iter = check_integer("max_iter", self.max_iter, low=1)
+        check_real("percentile", self.percentile, low=0.0, high=100.0)
+        check_real("alpha", self.alpha, low=0.0, high=1.0)
+        check_choice("correction", self.correction, _CORRECTIONS)
+        limit = TimeLimit(self.max_seconds)
         rng = make_rng(self.random_state)
         with parallel.thread_session(self.n_jobs):
             table = self._open_table(X, y, sample_weight, groups)
             schema = table.schema
             self.relevance_ = _choose_relevance(self.relevance, schema)
-            decisions = search.run(_make_shadow_scorer(self.relevance_, table), schema, rng)
-        ended = (
-            []
-            if decisions.is_complete
-            else search.limit.describe(len(decisions.history), search.max_iter, "iterations")
-        )
+            found = _Iterations(self, schema)
+            found.run(_make_shadow_scorer(self.relevance_, table), limit, rng)
+        ended = [] if found.is_complete else limit.describe(len(found.history), max_iter, "iterations")
         if self.rough_fix:
-            decisions.apply_rough_fix()
+            found.apply_rough_fix()
         record_features(self, X)
         self.schema_ = schema
-        self.status_ = np.array(_STATUSES)[1 - decisions.sign]
-        self.hits_ = decisions.hits
-        self.importance_history_ = np.array(decisions.history)
-        self.shadow_max_ = np.array(decisions.shadow_max)
-        self.n_iter_ = len(decisions.history)
-        self.support_ = self._support = decisions.sign > 0
-        notes = _describe_tentative(schema, decisions.sign, self.n_iter_)
+        self.status_ = np.array(_STATUSES)[1 - found.sign]
+        self.hits_ = found.hits
+        self.importance_history_ = np.array(found.history)
+        self.shadow_max_ = np.array(found.shadow_max)
+        self.n_iter_ = len(found.history)
+        self.support_ = self._support = found.sign > 0
+        notes = _describe_tentative(schema, found.sign, self.n_iter_)
         warn_user([*schema.fit_notes, *ended, *notes])
         return self
 
@@ -344,86 +338,62 @@ def _describe_tentative(schema: Schema, sign: NDArray[np.int8], n_iter: int) -> 
     return [Verdict("TZ501", sentence, names)]
 
 
-@dataclass
-class _Decisions:
-    """The decisions on the columns, and what they are based on.
+class _Iterations:
+    """The iterations of Boruta on a table, with the parameters of a `BorutaSelector`.
 
-    Attributes
-    ----------
-    sign : ndarray of shape (n_columns,)
-        1 for a confirmed, 0 for a tentative and -1 for a rejected column.
-    hits : ndarray of shape (n_columns,)
-    history : list of ndarray of shape (n_columns,)
-    shadow_max : list of float
+    `sign` is 1 for a confirmed, 0 for a tentative and -1 for a rejected column.
     """
 
-    sign: NDArray[np.int8]
-    hits: NDArray[np.int64]
-    history: list[Floats]
-    shadow_max: list[float]
+    def __init__(self, selector: BorutaSelector, schema: Schema) -> None:
+        self._selector = selector
+        self.sign = np.full(schema.n_columns, -1, dtype=np.int8)
+        self.sign[schema.used] = 0
+        self.hits = np.zeros(schema.n_columns, dtype=np.int64)
+        self.history: list[Floats] = []
+        self.shadow_max: list[float] = []
 
     @property
     def is_complete(self) -> bool:
         return bool((self.sign != 0).all())
+
+    def run(self, score: ShadowScorer, limit: TimeLimit, rng: np.random.Generator) -> None:
+        """Decide on the columns; the score's warnings are shown once."""
+        messages: list[Verdict] = []
+        max_iter = self._selector.max_iter
+        while not self.is_complete and len(self.history) < max_iter and not (self.history and limit.has_passed):
+            columns = np.flatnonzero(self.sign >= 0)
+            with capture_warnings() as captured, progress.use_listener(None):
+                scores = score(columns, _choose_copied(columns), rng)
+            messages += captured
+            self._add(columns, scores[: len(columns)], scores[len(columns) :])
+            progress.report_progress("Boruta iterations", len(self.history), max_iter)
+        warn_user(dict.fromkeys(messages))
+
+    def _add(self, columns: Indices, scores: Floats, shadows: Floats) -> None:
+        row = np.full(len(self.sign), np.nan)
+        row[columns] = scores
+        self.history.append(row)
+        self.shadow_max.append(float(np.percentile(shadows, self._selector.percentile)))
+        self.hits[columns] += scores > self.shadow_max[-1]
+        hits, n_iter = self.hits[columns], len(self.history)
+        confirms = self._is_significant(bdtrc(hits - 1.0, n_iter, 0.5))
+        rejects = self._is_significant(bdtr(hits.astype(np.float64), n_iter, 0.5))
+        is_tentative = self.sign[columns] == 0
+        self.sign[columns[is_tentative & confirms]] = 1
+        self.sign[columns[is_tentative & rejects]] = -1
+
+    def _is_significant(self, p_values: Floats) -> Masks:
+        """Return whether each p-value of the columns that are not rejected is significant after the correction."""
+        alpha = self._selector.alpha
+        if self._selector.correction == "bonferroni":
+            return p_values * np.count_nonzero(~np.isnan(self.history[0])) < alpha
+        ranked = np.sort(p_values)
+        passed = np.flatnonzero(ranked <= alpha * np.arange(1, len(ranked) + 1) / len(ranked))
+        largest = ranked[passed[-1]] if len(passed) else -1.0
+        return (p_values <= largest) & (p_values <= alpha / len(self.history))
 
     def apply_rough_fix(self) -> None:
         """Decide on tentative columns by the median of their scores, against that of the shadows' maximum."""
         tentative = np.flatnonzero(self.sign == 0)
         medians = np.median(np.array(self.history)[:, tentative], axis=0)
         self.sign[tentative] = np.where(medians > np.median(self.shadow_max), 1, -1)
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The iterations of Boruta, with the parameters of `BorutaSelector`."""
-
-    max_iter: int
-    percentile: float
-    alpha: float
-    correction: str
-    limit: TimeLimit
-
-    def run(self, score: ShadowScorer, schema: Schema, rng: np.random.Generator) -> _Decisions:
-        """Return the decisions on the columns of a table; the score's warnings are shown once."""
-        sign = np.full(schema.n_columns, -1, dtype=np.int8)
-        sign[schema.used] = 0
-        found = _Decisions(sign, np.zeros(schema.n_columns, dtype=np.int64), [], [])
-        messages: list[Verdict] = []
-        while (
-            (found.sign == 0).any()
-            and len(found.history) < self.max_iter
-            and not (found.history and self.limit.has_passed)
-        ):
-            columns = np.flatnonzero(found.sign >= 0)
-            copied = _choose_copied(columns)
-            with capture_warnings() as captured, progress.use_listener(None):
-                scores = score(columns, copied, rng)
-            messages += captured
-            self._add_iteration(found, columns, scores[: len(columns)], scores[len(columns) :])
-            progress.report_progress("Boruta iterations", len(found.history), self.max_iter)
-        warn_user(dict.fromkeys(messages))
-        return found
-
-    def _add_iteration(self, found: _Decisions, columns: Indices, scores: Floats, shadows: Floats) -> None:
-        row = np.full(len(found.sign), np.nan)
-        row[columns] = scores
-        found.history.append(row)
-        found.shadow_max.append(float(np.percentile(shadows, self.percentile)))
-        found.hits[columns] += scores > found.shadow_max[-1]
-        n_columns = int((~np.isnan(found.history[0])).sum())
-        n_iter = len(found.history)
-        hits = found.hits[columns]
-        confirms = self._is_significant(bdtrc(hits - 1.0, n_iter, 0.5), n_columns, n_iter)
-        rejects = self._is_significant(bdtr(hits.astype(np.float64), n_iter, 0.5), n_columns, n_iter)
-        is_tentative = found.sign[columns] == 0
-        found.sign[columns[is_tentative & confirms]] = 1
-        found.sign[columns[is_tentative & rejects]] = -1
-
-    def _is_significant(self, p_values: Floats, n_columns: int, n_iter: int) -> Masks:
-        """Return whether each p-value of the columns that are not rejected is significant after the correction."""
-        if self.correction == "bonferroni":
-            return p_values * n_columns < self.alpha
-        ranked = np.sort(p_values)
-        passed = np.flatnonzero(ranked <= self.alpha * np.arange(1, len(ranked) + 1) / len(ranked))
-        largest = ranked[passed[-1]] if len(passed) else -1.0
-        return (p_values <= largest) & (p_values <= self.alpha / n_iter)

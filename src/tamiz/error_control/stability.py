@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.optimize import brentq
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Masks
+from tamiz.arrays import Floats, Masks
+from tamiz.assessment.resampling import SampleScorer, batch_size, draw_half_pairs, map_batches, select_highest
+from tamiz.assessment.trials import adapt_selector, number_items, repeat_selections
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance
-from tamiz.error_control.false_selection_bounds import (
-    ASSUMPTIONS,
-    choose_n_selected,
-    choose_threshold,
-    false_selection_bound,
-)
-from tamiz.error_control.half_samples import HalfSelection, RelevanceHalves, SelectorHalves, draw_half_pairs
+from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
@@ -34,8 +32,166 @@ from tamiz.selection.selector import Selector
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
+from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_columns, without_target
+from tamiz.table.views import as_training_table, select_columns, select_rows, without_target
+
+ASSUMPTIONS = ("unimodal", "r_concave", "none")
+# Powers of the shape constraints on the selection by both halves, and by single halves.
+_SIMULTANEOUS_R, _SINGLE_R = -1 / 2, -1 / 4
+# Beyond this shift, a power of the shift plus 0 .. 2 B is constant to the precision of the bound.
+_MAX_SHIFT = 1e7
+_GOLDEN = (np.sqrt(5) - 1) / 2
+# Of an interval of shifts: the bound changes by less than 1e-12 of itself.
+_N_GOLDEN_STEPS = 60
+
+
+def false_selection_bound(
+    n_selected: float, n_columns: int, threshold: float, n_pairs: int, assumption: str = "unimodal"
+) -> float:
+    r"""Return the bound on the expected number of false selections.
+
+    .. math:: E(V) \le C(\tau) \, \frac{q^2}{p}
+
+    with :math:`C = 1 / (2\tau - 1)` without an assumption. If the distribution of the number of pairs whose halves both select a
+    false column is unimodal, :math:`C = 1 / (2 (2\tau - 1 - 1/(2B)))` for a threshold :math:`\tau \le 3/4`, and
+    :math:`4 (1 - \tau + 1/(2B)) / (1 + 1/B)` above. If it is -1/2-concave, and that of the halves -1/4-concave, the bound is
+    :math:`p \min\{D(q^2/p^2, 2\tau - 1, B, -1/2), D(q/p, \tau, 2B, -1/4)\}` with the tail probability D of `max_tail_probability`.
+
+    Parameters
+    ----------
+    n_selected : float
+        q, the mean number of columns that are selected from half of the rows.
+    n_columns : int
+        p, the number of columns.
+    threshold : float
+        The smallest selection frequency of a selected column; it counts as the next multiple of 1 / (2 B).
+    n_pairs : int
+        B, the number of pairs of halves.
+    assumption : {"unimodal", "r_concave", "none"}, default="unimodal"
+
+    Returns
+    -------
+    float
+        Never more than p. A threshold of at most 1/2 has no other bound without the assumption of r-concavity, and neither have a
+        q and a threshold outside the conditions of a theorem.
+
+    Examples
+    --------
+    >>> [round(false_selection_bound(10, 100, 0.6, 50, assumption), 2) for assumption in ("none", "unimodal", "r_concave")]
+    [5.0, 2.63, 1.14]
+    """
+    share = n_selected / n_columns
+    # The threshold as a number of halves; a product such as 0.58 * 100 is rounded first.
+    n_halves = int(np.ceil(round(threshold * 2 * n_pairs, 8)))
+    tau = n_halves / (2 * n_pairs)
+    if assumption == "r_concave":
+        tails = (
+            max_tail_probability(share**2, n_halves - n_pairs, n_pairs, _SIMULTANEOUS_R),
+            max_tail_probability(share, n_halves, 2 * n_pairs, _SINGLE_R),
+        )
+        return n_columns * min(tails)
+    factor = 1 / (2 * tau - 1) if tau > 0.5 else np.inf
+    if assumption == "unimodal" and share <= 1 / np.sqrt(3) and tau > _smallest_unimodal_threshold(share, n_pairs):
+        if tau <= 0.75:
+            factor = 1 / (2 * (2 * tau - 1 - 1 / (2 * n_pairs)))
+        else:
+            factor = 4 * (1 - tau + 1 / (2 * n_pairs)) / (1 + 1 / n_pairs)
+    return float(min(n_columns * factor * share**2, n_columns))
+
+
+def _smallest_unimodal_threshold(share: float, n_pairs: int) -> float:
+    return float(min(0.5 + share**2, 0.5 + 1 / (2 * n_pairs) + 0.75 * share**2))
+
+
+@lru_cache(maxsize=1024)
+def max_tail_probability(mean: float, start: int, n: int, r: float) -> float:
+    r"""Return D, the largest P(X >= start / n) of r-concave distributions on 0, 1/n .. 1 with a mean of at most `mean`, for r < 0.
+
+    A distribution is r-concave if the r-th power of its probabilities is convex. The extreme ones are proportional to
+    :math:`(a + i)^{1/r}` for i = 0 .. k, with a smaller probability at k + 1 so that the mean is exact. For each k the shift a lies
+    between those at which k + 1 and k are the last points of a complete sequence.
+    """
+    centre = mean * n
+    first = int(np.ceil(round(2 * centre, 8))) + 1
+    if start < first or first >= n:
+        return 1.0
+    if mean == 0:
+        return 0.0
+    points = np.arange(n + 1.0)
+    # A last point before start - 1 leaves no probability in the tail.
+    ends = np.arange(max(first, start - 1), n + 1)
+    shifts = np.array([_find_shift(centre, k, 1 / r) for k in ends.tolist()])
+    last, low, high = ends[:-1, None], shifts[1:], shifts[:-1]
+    is_in, room = points <= last, last + 1 - points
+
+    def tail(shift: Floats) -> Floats:
+        values = np.where(is_in, (shift[:, None] + points) ** (1 / r), 0.0)
+        below = values[:, :start].sum(axis=1)
+        tails: Floats = 1 - (last[:, 0] + 1 - centre) * below / (room * values).sum(axis=1)
+        return tails
+
+    return float(np.clip(_maximize(tail, low, high).max(initial=0.0), 0.0, 1.0))
+
+
+def _find_shift(centre: float, last: int, power: float) -> float:
+    """Return the shift a at which the distribution proportional to (a + i)^power, i = 0 .. last, has its mean at `centre`."""
+    points = np.arange(last + 1.0)
+
+    def excess(log_shift: float) -> float:
+        # Relative to the first value: for a small shift its power overflows.
+        values = (1 + points / np.exp(log_shift)) ** power
+        return float(values @ (points - centre))
+
+    return float(np.exp(brentq(excess, np.log(1e-12), np.log(_MAX_SHIFT), xtol=1e-14, rtol=1e-14)))
+
+
+def _maximize(function: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Return the maxima of unimodal functions over intervals, by golden section of all intervals at once."""
+    best = np.maximum(function(low), function(high))
+    for _ in range(_N_GOLDEN_STEPS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_left, at_right = function(left), function(right)
+        best = np.maximum(best, np.maximum(at_left, at_right))
+        low, high = np.where(at_left < at_right, left, low), np.where(at_left < at_right, high, right)
+    return best
+
+
+def choose_n_selected(max_false: float, n_columns: int, threshold: float, n_pairs: int, assumption: str) -> int:
+    def allowed(n: int) -> bool:
+        return false_selection_bound(n, n_columns, threshold, n_pairs, assumption) <= max_false
+
+    if not allowed(1):
+        least = false_selection_bound(1, n_columns, threshold, n_pairs, assumption)
+        raise ValueError(
+            f"max_false={max_false:g} cannot be reached with threshold={threshold:g}: with one column from each half the bound on "
+            f"{n_columns:,} columns is {least:.3g}. Increase threshold, n_pairs or max_false."
+        )
+    return _last_true(allowed, 1, n_columns)
+
+
+def choose_threshold(max_false: float, n_selected: float, n_columns: int, n_pairs: int, assumption: str) -> float:
+    """Return the smallest threshold above 1/2 with a bound of at most `max_false`, a multiple of 1 / (2 `n_pairs`)."""
+
+    def exceeds(n_halves: int) -> bool:
+        return false_selection_bound(n_selected, n_columns, n_halves / (2 * n_pairs), n_pairs, assumption) > max_false
+
+    if exceeds(2 * n_pairs):
+        least = false_selection_bound(n_selected, n_columns, 1.0, n_pairs, assumption)
+        raise ValueError(
+            f"max_false={max_false:g} cannot be reached with {n_selected:g} of {n_columns:,} columns from each half: with a "
+            f"threshold of 1 the bound is {least:.3g}. Select fewer columns, or increase max_false or n_pairs."
+        )
+    return (_last_true(exceeds, n_pairs, 2 * n_pairs) + 1) / (2 * n_pairs)
+
+
+def _last_true(condition: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the last number up to `high` for which a condition is true, where it is true from `low` up to that number."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if condition(middle) else (low, middle - 1)
+    return low
+
 
 _DEFAULT_THRESHOLD, _DEFAULT_MAX_FALSE = 0.75, 1.0
 # Columns that are compared with each other after the selections: the smallest frequency of one, and their largest number.
@@ -349,15 +505,15 @@ class StabilitySelector(Selector):
         """Return the relevance that ranks the columns of a half, None for a selector."""
         return choose_relevance(self.selector, schema) if self._ranks else None
 
-    def _make_halves(self, table: Table, relevance: Relevance | None, n_halves: int) -> tuple[HalfSelection, int]:
+    def _make_halves(self, table: Table, relevance: Relevance | None, n_halves: int) -> tuple[_Halves, int]:
         """Return what selects columns from halves, and the number of columns that it selects from."""
         if relevance is None:
-            return SelectorHalves(self._checked_selector(), table), len(table.schema.used)
+            return _SelectorHalves(self._checked_selector(), table), len(table.schema.used)
         relevance.check(table.schema)
-        halves = RelevanceHalves(relevance, table, n_halves)
-        if not halves.n_candidates:
+        halves = _RelevanceHalves(relevance, table, n_halves)
+        if not len(halves.candidates):
             raise DataError("Every column is constant or excluded, so no half can select one.")
-        return halves, halves.n_candidates
+        return halves, len(halves.candidates)
 
     def _choose_n_features(self, n_columns: int, schema: Schema) -> int | None:
         """Return the number of columns that a half selects; None where the selector decides."""
@@ -442,3 +598,64 @@ def _check_unweighted(table: Table) -> None:
             f"StabilitySelector does not support row weights ({table.schema.weight!r}): a row of weight 2 is in one half, and two "
             "equal rows may be in both. Repeat the rows, or pass a table without weights."
         )
+
+
+class _RelevanceHalves:
+    """Selects the columns with the highest scores of a relevance from halves of the rows; constant columns are never selected.
+
+    Attributes
+    ----------
+    candidates : ndarray of int
+        The columns that can be selected.
+    rescores_halves : bool
+        Whether every half is scored anew, because the relevance cannot be computed again under weights of the rows.
+    """
+
+    def __init__(self, relevance: Relevance, table: Table, n_halves: int) -> None:
+        self._schema = schema = table.schema
+        self.candidates = np.array([j for j in schema.used.tolist() if not schema.columns[j].constant], dtype=np.intp)
+        counts_rows = isinstance(relevance, StatisticRelevance)
+        self._scorer = SampleScorer(relevance, weight_groups_equally(table) if counts_rows else table, n_halves)
+        self.rescores_halves = not self._scorer.reweights
+
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the selected columns of every half, of shape (2 n_pairs, n_columns), or fewer rows for fewer pairs."""
+        assert n_features is not None
+        position = np.searchsorted(self._schema.used, self.candidates)
+
+        def score(batch: list[Masks]) -> Floats:
+            return self._scorer.scores(np.concatenate(batch).astype(np.float64))[:, position]
+
+        scored = map_batches("Halves of the rows", score, pairs, n_pairs, batch_size(2 * self._schema.n_rows))
+        chosen = [select_highest(scores, n_features, rng) for batch in scored for scores in batch]
+        masks = np.zeros((len(chosen), self._schema.n_columns), dtype=bool)
+        masks[:, self.candidates] = chosen
+        return masks
+
+
+class _SelectorHalves:
+    """Selects columns from halves of the rows by a selector of this package or of scikit-learn."""
+
+    rescores_halves = False
+
+    def __init__(self, selector: Any, table: Table) -> None:
+        self._selector, self._table = selector, table
+
+    def select(self, pairs: Iterator[Masks], n_pairs: int, n_features: int | None, rng: np.random.Generator) -> Masks:
+        """Return the selected columns of every half, of shape (2 n_pairs, n_columns), or fewer rows for fewer pairs."""
+        sized = self._selector if n_features is None else clone(self._selector).set_params(n_features=n_features)
+        adapter = adapt_selector(sized)
+        needs_target = isinstance(sized, Selector) and self._table.schema.target is not None
+
+        def choose(half: Masks) -> Masks:
+            rows = select_rows(self._table, np.flatnonzero(half))
+            return adapter.select(as_training_table(rows) if needs_target else rows, int(rng.integers(2**31))).support
+
+        halves = (half for pair in pairs for half in pair)
+        results = repeat_selections(
+            "Halves of the rows", adapter, self._table, choose, halves, number_items("Half", 2 * n_pairs)
+        )
+        return np.array([support for support, _ in results])
+
+
+_Halves: TypeAlias = _RelevanceHalves | _SelectorHalves

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tamiz.assessment.error_rates import SelectionErrorRates
 from tamiz.assessment.findings import (
     ColumnTestsRecord,
     DistributionsRecord,
     FoldDesignComparison,
     MeanRank,
     PossibleLeak,
+    SelectionErrorRates,
     UncutColumns,
 )
 from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport

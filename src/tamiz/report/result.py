@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.findings import FoldScores
     from tamiz.report.records import RankingRecord, StepTiming
     from tamiz.runtime.verdicts import Verdict
     from tamiz.selection.subset_record import SubsetRecord

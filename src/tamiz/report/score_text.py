@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from tamiz.assessment.error_rates import Rate, SelectionErrorRates
-    from tamiz.assessment.fold_scores import FoldScores
+    from tamiz.assessment.findings import FoldScores, Rate, SelectionErrorRates
     from tamiz.assessment.score_report import Added, NoiseExperiment, SelectionReport
     from tamiz.report.records import StudyRecord
     from tamiz.runtime.codec import Interval

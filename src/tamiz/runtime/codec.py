@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -96,6 +96,12 @@ def to_json(record: DataclassInstance) -> dict[str, Any]:
         name: list(map(str, getattr(record, name))) if name in texts else _json_value(getattr(record, name))
         for name in names
     }
+
+
+def pop_rows(plain: dict[str, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Remove lists of equal length from a record as JSON types, and return them as a row for each entry with other names."""
+    columns = [plain.pop(name) for name in names]
+    return [dict(zip(names.values(), row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def from_json(cls: type[Record], data: Any) -> Record:

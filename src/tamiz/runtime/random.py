@@ -25,6 +25,11 @@ def make_rng(random_state: Seed) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
+def integer_seed(random_state: Seed) -> int | None:
+    """Return the seed that the user passed, None for a generator."""
+    return int(random_state) if isinstance(random_state, Integral) else None
+
+
 def sample_rows(n_rows: int, size: int, rng: np.random.Generator) -> Indices:
     return np.arange(n_rows) if n_rows <= size else np.sort(rng.choice(n_rows, size, replace=False))
 

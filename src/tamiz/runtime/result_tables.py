@@ -26,6 +26,29 @@ def _cells(line: Sequence[str], tag: str) -> str:
     return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
 
 
+class PrintedResult:
+    """A result that prints as a heading, lines of a name, a value and its meaning, and sentences."""
+
+    def _heading(self) -> str:
+        raise NotImplementedError
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        raise NotImplementedError
+
+    def _sentences(self) -> list[str]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        lines = self.lines()
+        widths = [max(len(line[k]) for line in lines if len(line[k]) <= 40) for k in range(2)]
+        table = [f"{name:{widths[0]}}  {value:{widths[1]}}  {meaning}".rstrip() for name, value, meaning in lines]
+        return "\n".join([self._heading(), *table, *self._sentences()])
+
+    def _repr_html_(self) -> str:
+        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._sentences())
+        return html_table(self._heading(), self.lines()) + paragraphs
+
+
 def frame_page(page: str, title: str) -> str:
     """Return a page for a notebook, in a frame of its own, so that neither style reaches the other."""
     named = f'title="{escape(title)}" style="width: 100%; height: 47rem; border: 0"'

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tamiz.arrays import Codes, Floats, Indices, is_missing
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
+from tamiz.runtime.random import sample_rows
 from tamiz.statistics.base import Block
 from tamiz.table.base import Table
 from tamiz.table.column_storage import RowSubsetColumn
@@ -96,6 +97,12 @@ def select_rows(table: Table, rows: Indices) -> Table:
         A row may occur more than once. Sampling weights are scaled to the effective sample size of these rows.
     """
     return _RowSubset(table, rows)
+
+
+def sample_table(table: Table, size: int, rng: np.random.Generator) -> Table:
+    """Return a random sample of so many rows; nothing is drawn if there are no more."""
+    n = table.schema.n_rows
+    return table if n <= size else select_rows(table, sample_rows(n, size, rng))
 
 
 def slice_rows(table: Table, start: int, stop: int) -> Table:

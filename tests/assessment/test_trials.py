@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings
+from tamiz.assessment.findings import FoldScores
+from tamiz.assessment.trials import ignore_known_warnings
 
 
 def test_the_known_warnings_of_scikit_learn_are_hidden_also_while_another_thread_has_emptied_the_filters():
