@@ -157,8 +157,8 @@ class CrossValidated(MultiOutputMerit):
 
     def bind(self, table: Table, rng: np.random.Generator, outputs: MultiOutputTarget | None = None) -> Evaluator:
         """Return the evaluator for the rows of one table, with `outputs` in place of its target where there are any."""
+        from tamiz.models.backends import RefitBackend, choose_backend
         from tamiz.models.evaluator import WrapperEvaluator
-        from tamiz.models.refits import choose_backend
         from tamiz.models.task import make_task
 
         schema = table.schema
@@ -171,12 +171,12 @@ class CrossValidated(MultiOutputMerit):
         model = self.model(table.schema if outputs is None else outputs.schema_with_target(table.schema))
         task = make_task(model, table, outputs, cv=self.cv, scoring=self.scoring, seed=int(rng.integers(2**31)))
         backend, method = choose_backend(task)
-        if table.infinite_digest and (task.is_encoded or not backend.can_refit_in_workers):
+        if table.infinite_digest and (task.is_encoded or not isinstance(backend, RefitBackend)):
             raise DataError(
                 f"The table has infinite values, which {task.estimator_name} does not accept here. Replace them."
             )
         if self.uses_indicator_regression(schema):
-            from tamiz.models.class_indicators import ClassIndicatorEvaluator
+            from tamiz.models.evaluator import ClassIndicatorEvaluator
 
             return ClassIndicatorEvaluator(task)
         return WrapperEvaluator(task, backend, method)

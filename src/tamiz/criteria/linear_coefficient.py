@@ -190,7 +190,7 @@ def _squared_logistic_coefficients(rows: TrainingData, alpha: float, max_iter: i
     """Return the mean square, over pairs of classes, of the coefficient of every coordinate in the log odds."""
     from sklearn.linear_model import LogisticRegression
 
-    from tamiz.models.fit_warnings import FitWarnings
+    from tamiz.models.task import FitWarnings
 
     few = rows.features.shape[1] * (rows.n_classes if rows.n_classes > 2 else 1) <= _MAX_NEWTON_COEFFICIENTS
     solver, tol = ("newton-cholesky", 1e-8) if few else ("lbfgs", 1e-6)

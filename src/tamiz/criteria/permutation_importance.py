@@ -114,9 +114,9 @@ class PermutationImportance(RowRelevance):
 
     def score_with_std(self, table: Table) -> tuple[Floats, Floats]:
         """Return the scores, and their standard deviations over folds and permutations."""
+        from tamiz.models.backends import RefitBackend
         from tamiz.models.evaluator import WrapperEvaluator
         from tamiz.models.named_models import resolve_model
-        from tamiz.models.refits import RefitBackend
         from tamiz.models.task import make_task
 
         n_repeats = check_integer("n_repeats", self.n_repeats, low=1)

@@ -25,8 +25,9 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import read_only, subset_neighbors
 from tamiz.kernels.subset_neighbors import RowColumns, SubsetTree
-from tamiz.models.base import CVTask, FittedFold, FoldBackend
+from tamiz.models.backends import CountsPredictions, FittedFold, FoldBackend, HasSetNotes, SumsErrors
 from tamiz.models.design_matrix import EncodedMatrix
+from tamiz.models.task import CVTask
 from tamiz.runtime import parallel
 from tamiz.subsets.candidates import Candidates
 
@@ -148,11 +149,8 @@ class _SearchPlan(NamedTuple):
 def code_columns(coordinates: Sequence[Indices], values: Floats, queries: Floats) -> RowColumns:
     """Return the columns of rows and queries, with codes for those of several coordinates and few different rows.
 
-    Parameters
-    ----------
-    coordinates : list of ndarray
-        The coordinates of every column: consecutive numbers.
-    values, queries : ndarray of shape (n_coordinates, n_rows) and (n_queries, n_coordinates)
+    `coordinates` has consecutive numbers for every column. `values` has the shape (n_coordinates, n_rows), `queries` the shape
+    (n_queries, n_coordinates).
     """
     n_rows = values.shape[1]
     first = np.array([own[0] if len(own) else 0 for own in coordinates], dtype=np.int64)
@@ -183,7 +181,7 @@ def code_columns(coordinates: Sequence[Indices], values: Floats, queries: Floats
     )
 
 
-class NeighborsBackend(FoldBackend):
+class NeighborsBackend(FoldBackend, HasSetNotes):
     """The nearest training rows by sums of squared differences; of equally near rows, those with the lower number."""
 
     method: ClassVar[str] = (
@@ -227,7 +225,6 @@ class NeighborsBackend(FoldBackend):
         return sum(len(fold.test) * (0.5 + 2e-4 * len(fold.train)) for fold in self.task.folds)
 
     def subset_notes(self, columns: Indices) -> list[str]:
-        """Return a note on the share of test rows whose neighbours are not unique."""
         share = self.tie_share(columns)
         if not share:
             return []
@@ -348,7 +345,7 @@ class NeighborsBackend(FoldBackend):
         return np.empty((n_rows, n_sets, self.n_neighbors), dtype=np.int64), np.empty((n_rows, n_sets), dtype=bool)
 
 
-class KNeighborsClassifierBackend(NeighborsBackend):
+class KNeighborsClassifierBackend(NeighborsBackend, CountsPredictions):
     """The class with the most votes among the nearest rows; of equal classes the first."""
 
     estimator_class: ClassVar[type] = KNeighborsClassifier
@@ -367,7 +364,6 @@ class KNeighborsClassifierBackend(NeighborsBackend):
         )
 
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the numbers of test rows by true and predicted class."""
         task = self.task
 
         def add(fold: int, found: NeighborBatch, counts: Floats) -> None:
@@ -380,7 +376,7 @@ class KNeighborsClassifierBackend(NeighborsBackend):
         return self._sum_over_rows(candidates, (len(task.classes), len(task.classes)), add)
 
 
-class KNeighborsRegressorBackend(NeighborsBackend):
+class KNeighborsRegressorBackend(NeighborsBackend, SumsErrors):
     estimator_class: ClassVar[type] = KNeighborsRegressor
 
     def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
@@ -391,7 +387,6 @@ class KNeighborsRegressorBackend(NeighborsBackend):
         return FittedFold(_MeanRegressor(means), np.arange(len(means)))
 
     def squared_errors(self, candidates: Candidates) -> Floats:
-        """Return the sums of the squared errors of the test rows."""
         task = self.task
 
         def add(fold: int, found: NeighborBatch, squares: Floats) -> None:
