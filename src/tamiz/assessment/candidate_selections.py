@@ -14,10 +14,9 @@ from tamiz.assessment.repeated_searches import run_with_progress
 from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.assessment.selector_adapters import ColumnSetAdapter, PathAdapter, SelectorAdapter
 from tamiz.criteria.base import Merit, Relevance
-from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.cross_validated import CrossValidated, PermutationImportance
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.mrmr import MRMR
-from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.models.folds import Folds

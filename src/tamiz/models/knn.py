@@ -12,19 +12,18 @@ for m test rows, n training rows and c column sets is:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import read_only, subset_neighbors
-from tamiz.kernels.subset_neighbors import RowColumns, SubsetTree
+from tamiz.kernels.subset_neighbors import SubsetTree
 from tamiz.models.backends import CountsPredictions, FittedFold, FoldBackend, HasSetNotes, SumsErrors
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.task import CVTask
@@ -39,19 +38,14 @@ _MAX_SETS = 256
 _TEST_ROWS_PER_BATCH = 512
 # Neighbours in memory at a time.
 _NEIGHBORS_PER_BATCH = 2**16
-# Different rows of a column up to which their distances are tabulated: 0.5 MB.
-_MAX_CODES = 256
 # Sets scored at a time, as each has its own sums.
 _SETS_PER_BATCH = 1024
 # Row pairs times sets per thread: about a millisecond.
 _PAIRS_PER_THREAD = 1_000_000
 
 
-def build_subset_tree(masks: Masks, coordinates: Masks) -> SubsetTree:
-    """Build the tree of some sets by recursive bisection of the sets, sorted by their columns so that neighbours share many.
-
-    `masks` has the columns of the sets, and `coordinates` their coordinates.
-    """
+def build_subset_tree(masks: Masks, matrix: EncodedMatrix) -> SubsetTree:
+    """Build the tree of some sets by recursive bisection of the sets, sorted by their columns so that neighbours share many."""
     packed = np.packbits(masks, axis=1)
     order = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
     ordered = masks[order]
@@ -83,9 +77,13 @@ def build_subset_tree(masks: Masks, coordinates: Masks) -> SubsetTree:
     grow(0, len(masks), common, 0)
     ends[0] = len(depth)
     starts, columns = _flatten_lists(added)
-    set_starts, set_columns = _flatten_lists([np.flatnonzero(mask) for mask in coordinates])
-    majority, shared = (np.flatnonzero(inside) for inside in (2 * masks.sum(axis=0) > len(masks), common))
-    arrays = (majority, shared, depth, ends, above, complete, starts, columns, set_starts, set_columns)
+    coordinates, widths = masks[:, matrix.column_of], np.array(list(map(len, matrix.coordinates)))
+    first = np.array([own[0] if len(own) else 0 for own in matrix.coordinates])
+    majority, shared = (
+        np.flatnonzero(at) for at in (2 * coordinates.sum(axis=0) > len(masks), common[matrix.column_of])
+    )
+    sets = _flatten_lists([np.flatnonzero(mask) for mask in coordinates])
+    arrays = (majority, shared, depth, ends, above, complete, starts, columns, first, first + widths, *sets)
     return SubsetTree(*(read_only(np.ascontiguousarray(each, dtype=np.int64)) for each in arrays))
 
 
@@ -96,9 +94,9 @@ class _NumberedTree(NamedTuple):
     sets: SubsetTree
 
 
-def _subset_trees(candidates: Candidates, coordinates: Candidates, set_numbers: Indices) -> Iterator[_NumberedTree]:
+def _subset_trees(candidates: Candidates, matrix: EncodedMatrix, set_numbers: Indices) -> Iterator[_NumberedTree]:
     """Yield trees of candidates: those that only add to one parent, those that also remove columns, and all others."""
-    masks, in_coordinates = candidates.masks()[set_numbers], coordinates.masks()[set_numbers]
+    masks = candidates.masks()[set_numbers]
     parent = candidates.parent_index[set_numbers]
     flips = np.diff(candidates.starts)[set_numbers] > 0
     kind = np.where((masks >= candidates.parents[parent]).all(axis=1), 1, 2)
@@ -109,7 +107,7 @@ def _subset_trees(candidates: Candidates, coordinates: Candidates, set_numbers: 
         mine = np.array(sorted(np.flatnonzero(family == one), key=lambda c: packed[c].tobytes()))
         for first in range(0, len(mine), _MAX_SETS):
             part = mine[first : first + _MAX_SETS]
-            yield _NumberedTree(set_numbers[part], build_subset_tree(masks[part], in_coordinates[part]))
+            yield _NumberedTree(set_numbers[part], build_subset_tree(masks[part], matrix))
 
 
 def _flatten_lists(lists: list[Indices]) -> tuple[Int64Array, Int64Array]:
@@ -143,42 +141,7 @@ class _SearchPlan(NamedTuple):
         is_single = coordinates.sizes() == 1
         numbers = np.flatnonzero(is_single)
         columns = np.ascontiguousarray(np.nonzero(coordinates[numbers].masks())[1], dtype=np.int64)
-        return cls(columns, numbers, list(_subset_trees(candidates, coordinates, np.flatnonzero(~is_single))))
-
-
-def code_columns(coordinates: Sequence[Indices], values: Floats, queries: Floats) -> RowColumns:
-    """Return the columns of rows and queries, with codes for those of several coordinates and few different rows.
-
-    `coordinates` has consecutive numbers for every column. `values` has the shape (n_coordinates, n_rows), `queries` the shape
-    (n_queries, n_coordinates).
-    """
-    n_rows = values.shape[1]
-    first = np.array([own[0] if len(own) else 0 for own in coordinates], dtype=np.int64)
-    widths = np.array(list(map(len, coordinates)), dtype=np.int64)
-    code_rows = np.full(len(coordinates), -1, dtype=np.int64)
-    codes: list[Indices] = []
-    squares: list[Floats] = []
-    for j in np.flatnonzero(widths > 1).tolist():
-        own = coordinates[j]
-        rows = np.ascontiguousarray(np.concatenate([values[own].T, queries[:, own]]))
-        as_bytes = rows.view(np.dtype((np.void, rows.itemsize * len(own))))[:, 0]
-        _, where, of_rows = np.unique(as_bytes, return_index=True, return_inverse=True)
-        if len(where) <= _MAX_CODES:
-            code_rows[j] = len(codes)
-            codes.append(of_rows)
-            squares.append(cdist(rows[where], rows[where], "sqeuclidean"))
-    n_codes = np.array(list(map(len, squares)), dtype=np.int64)
-    every = np.array(codes, dtype=np.uint8).reshape(len(codes), n_rows + len(queries))
-    return RowColumns(
-        first=read_only(first),
-        stop=read_only(first + widths),
-        code_rows=read_only(code_rows),
-        n_codes=read_only(n_codes),
-        starts=read_only(np.cumsum(n_codes**2) - n_codes**2),
-        codes=read_only(np.ascontiguousarray(every[:, :n_rows])),
-        query_codes=read_only(np.ascontiguousarray(every[:, n_rows:])),
-        squares=read_only(np.concatenate([np.empty(0), *map(np.ravel, squares)])),
-    )
+        return cls(columns, numbers, list(_subset_trees(candidates, matrix, np.flatnonzero(~is_single))))
 
 
 class NeighborsBackend(FoldBackend, HasSetNotes):
@@ -198,7 +161,6 @@ class NeighborsBackend(FoldBackend, HasSetNotes):
                     f"{self.n_neighbors}; lower n_neighbors, or use folds with more training rows."
                 )
         self._is_exact = _exact_coordinates(task)
-        self._coded: dict[int, RowColumns] = {}
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
@@ -283,9 +245,7 @@ class NeighborsBackend(FoldBackend, HasSetNotes):
         """Yield the neighbours of the test rows first .. stop of a fold, in batches of sets and rows."""
         part, matrix = self.task.folds[fold], self.task.matrix
         values = np.ascontiguousarray(matrix.train_rows(part).T)
-        tested = matrix.test_rows(part)
-        coded = self._coded_columns(fold, values, tested) if plan.trees else None
-        queries = np.ascontiguousarray(tested[first:stop])
+        queries = np.ascontiguousarray(matrix.test_rows(part)[first:stop])
         for span in parallel.block_ranges(
             len(plan.single_columns), max(1, _NEIGHBORS_PER_BATCH // (len(queries) * self.n_neighbors))
         ):
@@ -293,19 +253,10 @@ class NeighborsBackend(FoldBackend, HasSetNotes):
                 values, queries, plan.single_columns[slice(*span)], plan.single_numbers[slice(*span)], first
             )
         for tree in plan.trees:
-            assert coded is not None
             for begin, end in parallel.block_ranges(
                 len(queries), max(1, _NEIGHBORS_PER_BATCH // (len(tree.set_numbers) * self.n_neighbors))
             ):
-                codes = np.ascontiguousarray(coded.query_codes[:, first + begin : first + end])
-                some = coded._replace(query_codes=read_only(codes))
-                yield self._search_tree(some, values, queries[begin:end], tree, first + begin)
-
-    def _coded_columns(self, fold: int, values: Floats, tested: Floats) -> RowColumns:
-        """Return the columns of the training and test rows of a fold, computed once."""
-        if fold not in self._coded:
-            self._coded[fold] = code_columns(self.task.matrix.coordinates, values, tested)
-        return self._coded[fold]
+                yield self._search_tree(values, queries[begin:end], tree, first + begin)
 
     def _search_single_columns(
         self, values: Floats, queries: Floats, single_columns: Int64Array, single_numbers: Indices, first: int
@@ -319,13 +270,11 @@ class NeighborsBackend(FoldBackend, HasSetNotes):
         weights = self._neighbor_weights(values, queries, np.arange(len(single_columns) + 1), single_columns, nearest)
         return NeighborBatch(first, single_numbers, nearest, weights, tied)
 
-    def _search_tree(
-        self, row_columns: RowColumns, values: Floats, queries: Floats, tree: _NumberedTree, first: int
-    ) -> NeighborBatch:
+    def _search_tree(self, values: Floats, queries: Floats, tree: _NumberedTree, first: int) -> NeighborBatch:
         set_numbers, sets = tree
         nearest, tied = self._empty_results(len(queries), len(set_numbers))
         is_exact = np.logical_and.reduceat(self._is_exact[sets.set_columns], sets.set_starts[:-1])
-        subset_neighbors.nearest_by_sets(row_columns, values, queries, sets, is_exact, nearest, tied)
+        subset_neighbors.nearest_by_sets(values, queries, sets, is_exact, nearest, tied)
         weights = self._neighbor_weights(values, queries, sets.set_starts, sets.set_columns, nearest)
         return NeighborBatch(first, set_numbers, nearest, weights, tied)
 
