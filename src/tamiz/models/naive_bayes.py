@@ -21,15 +21,17 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, Multinom
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
-from tamiz.kernels.discrete_bayes import (
+from tamiz.kernels.naive_bayes import (
     CodedModel,
     CodedValues,
+    GaussianModel,
     LinearModel,
     coded_confusion,
+    fold_class_moments,
+    gaussian_confusion,
     joint_log_likelihoods,
     linear_confusion,
 )
-from tamiz.kernels.gaussian_bayes import GaussianModel, fold_class_moments, gaussian_confusion
 from tamiz.models.backends import (
     CountsPredictions,
     FittedFold,
