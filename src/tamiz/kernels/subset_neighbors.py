@@ -57,22 +57,6 @@ class SubsetTree(NamedTuple):
 _TREE = record(SubsetTree, *[ro(int64)] * 12)
 
 
-@jit(void(ro(int64, 3), ro(float64, 3), ro(int64), ro(int64), ro(int64), rw(float64, 3)))
-def vote_confusion(nearest, weights, codes, truth, set_index, confusion):
-    """Count every query by its class and the class with the most votes, the first of equal ones; set c is set_index[c]."""
-    votes = np.empty(confusion.shape[1])
-    for i in range(nearest.shape[0]):
-        for c in range(nearest.shape[1]):
-            votes[:] = 0.0
-            for t in range(nearest.shape[2]):
-                votes[codes[nearest[i, c, t]]] += weights[i, c, t]
-            best = 0
-            for k in range(1, votes.shape[0]):
-                if votes[k] > votes[best]:
-                    best = k
-            confusion[set_index[c], truth[i], best] += 1.0
-
-
 @jit(void(ro(int64, 3), ro(float64, 3), ro(float64), ro(float64), ro(int64), rw(float64)))
 def add_squared_errors(nearest, weights, labels, truth, set_index, squared_errors):
     """Add the squared error of every query, predicted by the weighted mean of its neighbours; set c is set_index[c]."""

@@ -60,30 +60,17 @@ class Fold:
 
 @dataclass(frozen=True)
 class Folds(Sequence[Fold]):
-    """The folds of one table.
-
-    Attributes
-    ----------
-    splits : tuple of Fold
-    description : str
-        How they were drawn, in words.
-    fewer_folds_warnings, rare_class_warnings, other_warnings : tuple of Verdict
-        Warnings: there are fewer folds than requested, classes are left out of all folds, and those of a splitter or about the
-        order of the rows.
-    fold_notes : tuple of str
-        Notes for a reader of the scores.
-    seeds : tuple of int
-        The seed of the search in each fold, empty if none were drawn.
-    table_seed : int
-        The seed of the search on the whole table.
-    """
+    """The folds of one table, how they were drawn in words, and notes for a reader of the scores."""
 
     splits: tuple[Fold, ...]
     description: str
     fewer_folds_warnings: tuple[Verdict, ...] = ()
+    # Classes that are left out of all folds.
     rare_class_warnings: tuple[Verdict, ...] = ()
+    # Those of a splitter, or about the order of the rows.
     other_warnings: tuple[Verdict, ...] = ()
     fold_notes: tuple[str, ...] = ()
+    # The seeds of the search in each fold, empty if none were drawn, and on the whole table.
     seeds: tuple[int, ...] = ()
     table_seed: int = 0
 

@@ -302,25 +302,30 @@ class KNeighborsClassifierBackend(NeighborsBackend, CountsPredictions):
     def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return a classifier with the votes on the test rows, which are passed to it by number."""
         nearest, weights = self.neighbors(columns, fold)
-        codes = self.task.codes[self.task.folds[fold].train][nearest]
-        counts = np.zeros((len(nearest), len(self.task.classes)))
-        for t in range(self.n_neighbors):
-            counts[np.arange(len(counts)), codes[:, t]] += weights[:, t]
+        counts = self._votes(fold, nearest, weights)
         learned = np.unique(self.task.codes[self.task.folds[fold].train])
         shares = counts[:, learned] / weights.sum(axis=1, keepdims=True)
         return FittedFold(
             _VoteClassifier(self.task.classes[learned], counts[:, learned], shares), np.arange(len(shares))
         )
 
+    def _votes(self, fold: int, nearest: Int64Array, weights: Floats) -> Floats:
+        """Return the votes of neighbours, which are on the last axis, for every class."""
+        codes = self.task.codes[self.task.folds[fold].train][nearest]
+        votes = np.zeros((*nearest.shape[:-1], len(self.task.classes)))
+        at = np.indices(nearest.shape[:-1], sparse=True)
+        for t in range(self.n_neighbors):
+            votes[(*at, codes[..., t])] += weights[..., t]
+        return votes
+
     def confusion_counts(self, candidates: Candidates) -> Floats:
         task = self.task
 
         def add(fold: int, found: NeighborBatch, counts: Floats) -> None:
             part = task.folds[fold]
-            truth = task.codes[part.test[found.first_row :]]
-            subset_neighbors.vote_confusion(
-                found.nearest, found.weights, task.codes[part.train], truth, found.set_numbers, counts
-            )
+            truth = task.codes[part.test[found.first_row :]][: len(found.nearest), None]
+            chosen = self._votes(fold, found.nearest, found.weights).argmax(axis=2)
+            np.add.at(counts, (found.set_numbers, truth, chosen), 1.0)
 
         return self._sum_over_rows(candidates, (len(task.classes), len(task.classes)), add)
 

@@ -404,26 +404,16 @@ def _check_labels(y: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class MixedCounts:
-    """Weight, moments and level counts by class of all rows so far.
-
-    Attributes
-    ----------
-    schema : Schema
-        The columns, with the levels and the numbers of missing values of all rows so far.
-    weight : ndarray of shape (n_classes,)
-        Weight of the rows of each class.
-    moments : ndarray of shape (5, n_classes, n_numeric)
-        Weight, mean, sum of squares about the mean, minimum and maximum of `schema.numeric`.
-    tables : tuple of ndarray of shape (n_levels, n_classes)
-        Weight of every level, for each of `schema.categorical`.
-    squared_weight : float
-        Sum of the squared weights of the rows.
-    """
+    """Weight, moments and level counts by class of all rows so far."""
 
     schema: Schema
+    # Of the rows of each class.
     weight: Floats
+    # Weight, mean, sum of squares about the mean, minimum and maximum, of shape (5, n_classes, n_numeric).
     moments: Floats
+    # Weights of shape (n_levels, n_classes), for each categorical column.
     tables: tuple[Floats, ...]
+    # Sum of the squared weights of the rows.
     squared_weight: float
 
     @classmethod

@@ -39,29 +39,17 @@ _MAX_BOOSTED_COLUMNS = 2_000
 
 @dataclass(frozen=True)
 class Model:
-    """An estimator and the form of its input.
-
-    Attributes
-    ----------
-    estimator : estimator
-        Not fitted.
-    label : str
-        The readable name.
-    encoding : {"standard", "indicators", "codes", "none"}
-        How columns are encoded as numbers (`tamiz.models.design_matrix`); "none" hands over the rows in the user's type.
-    impute : bool
-        Whether the standard encoding replaces missing values by the mean; else they stay NaN, for estimators that accept them.
-    reads_table : bool
-        Whether the estimator is `MixedNB`, fitted on views of the table.
-    limits_neighbors : bool
-        Whether `n_neighbors` is reduced to the number of training rows.
-    """
+    """An estimator that is not fitted, its readable name, and the form of its input."""
 
     estimator: Any
     label: str
+    # "none" hands over the rows in the user's type.
     encoding: MatrixEncoding = "none"
+    # Whether the standard encoding replaces missing values by the mean; else they stay NaN, for estimators that accept them.
     impute: bool = True
+    # Whether the estimator is `MixedNB`, fitted on views of the table.
     reads_table: bool = False
+    # Whether `n_neighbors` is reduced to the number of training rows.
     limits_neighbors: bool = False
 
     def estimator_for(self, n_train: int) -> Any:

@@ -188,39 +188,23 @@ def _first_line(text: str) -> str:
 
 @dataclass(frozen=True)
 class CVTask:
-    """Cross-validation of an estimator over columns of one table.
+    """Cross-validation of an estimator over columns of one table."""
 
-    Attributes
-    ----------
-    estimator : estimator
-        Not fitted; backends fit clones. Every random_state is set.
-    table : Table
-        The table, without rows of weight 0.
-    folds : Folds
-        Each has at least one training row and one test row.
-    target : ndarray of shape (n_rows,)
-        The target as the estimator receives it: the user's labels, or float64. The shape is (n_rows, n_outputs) for several
-        targets and (n_rows, 0) without a target.
-    weight : ndarray of shape (n_rows,) or None
-    scoring : Scoring
-    encoding : {"standard", "indicators", "codes", "none"}
-        How columns are encoded as numbers (`MatrixEncoder`). With "none" refits get the rows in the user's type.
-    impute : bool
-        Whether the standard encoding imputes missing values.
-    label : str
-        The readable name of the estimator.
-    seed : int
-        Seed of the random draws of the task.
-    """
-
+    # Not fitted; backends fit clones. Every random_state is set.
     estimator: Any
+    # Without rows of weight 0, and without those that are in no fold.
     table: Table
     folds: Folds
+    # As the estimator receives it: the user's labels, or float64; of shape (n_rows, n_outputs) for several targets and (n_rows, 0)
+    # for none.
     target: NDArray[Any]
     weight: Floats | None
     scoring: Scoring
+    # With "none" refits get the rows in the user's type.
     encoding: MatrixEncoding
+    # Whether the standard encoding imputes missing values.
     impute: bool
+    # The readable name of the estimator.
     label: str
     seed: int
 
