@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.kernels.naive_bayes import joint_log_likelihoods
+from tamiz.kernels.class_likelihoods import joint_log_likelihoods
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_real

@@ -21,7 +21,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, Multinom
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import CandidateArrays, LabelledRows, read_only
-from tamiz.kernels.naive_bayes import (
+from tamiz.kernels.class_likelihoods import (
     CodedModel,
     CodedValues,
     GaussianModel,
