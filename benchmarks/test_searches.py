@@ -39,7 +39,7 @@ def informative(n_rows, n_columns):
 def timed(benchmark, search, table, *, n_features=None, stop=None, n_jobs=1, rounds=3):
     """Time a search over a prepared table and return its archive."""
     evaluator, schema = table
-    problem = replace(search.make_problem(schema.names, schema.used, n_features), merit_properties=evaluator)
+    problem = replace(search.make_problem(schema.names, schema.used, n_features), merit=evaluator)
 
     def searched():
         archive = Archive(
@@ -112,7 +112,7 @@ def test_a_linear_program_finds_no_better_set(benchmark, name):
 
 
 def timed_once(evaluator, schema):
-    problem = replace(BranchAndBound().make_problem(schema.names, schema.used, None), merit_properties=evaluator)
+    problem = replace(BranchAndBound().make_problem(schema.names, schema.used, None), merit=evaluator)
     return run_search(BranchAndBound().walk(problem, np.random.default_rng(0)), evaluator, Archive(schema.n_columns))
 
 

@@ -128,19 +128,19 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
-from tamiz.models import refit_workers
+from tamiz.models import fold_scorer
 from tamiz.runtime import workers
 from tamiz.search import Exhaustive
 
-refit_workers._MIN_START_SECONDS = 0.1
-scores = refit_workers.RefitWorkers.scores
+fold_scorer._MIN_START_SECONDS = 0.1
+scores = fold_scorer.RefitWorkers.scores
 
 def report(self, rows, sets):
     found = scores(self, rows, sets)
     print(*(worker._process.pid for worker in workers._workers), flush=True)
     return found
 
-refit_workers.RefitWorkers.scores = report
+fold_scorer.RefitWorkers.scores = report
 X, y = load_breast_cancer(return_X_y=True)
 SubsetSelector(CrossValidated(DecisionTreeClassifier()), Exhaustive(), n_jobs=2).fit(X[:, :20], y)
 """

@@ -33,7 +33,7 @@ from tamiz.criteria import CFS, Entropy
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.graphs.builder import GraphBuilder
 from tamiz.graphs.weights import Weight
-from tamiz.models.base import FoldBackend
+from tamiz.models.backends import FoldBackend
 from tamiz.neighbors.base import NeighborSearch
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.registry import Registry, suggestion

@@ -6,8 +6,7 @@ import pytest
 import tamiz.criteria
 import tamiz.reduction
 from tamiz.arrays import is_missing
-from tamiz.models.design_matrix import MatrixEncoder
-from tamiz.models.fold_sums import FoldProductSums, PredictionCounts, RowRoles, TrainingSums
+from tamiz.models.design_matrix import FoldProductSums, MatrixEncoder, PredictionCounts, RowRoles, TrainingSums
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, LevelCounts

@@ -19,7 +19,6 @@ from sklearn.tree import DecisionTreeClassifier
 from tamiz import RankSelector, open_table, show_progress, study
 from tamiz.criteria import PermutationImportance, registry
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models import permutation_losses
 
 from ..reference.importance import losses as plain_losses
 from ..reference.importance import orders
@@ -33,8 +32,7 @@ def scores_of(relevance, X, y, **more):
 
 def test_scores_are_the_importances_of_all_columns_together(monkeypatch):
     monkeypatch.setattr(
-        permutation_losses,
-        "_draw_permutations",
+        "tamiz.models.evaluator._draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )
     X, y = IRIS

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tamiz import MixedNB, RankSelector, SubsetSelector, load, open_table, save, study
 from tamiz.criteria import CrossValidated, PermutationImportance
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models.refits import RefitBackend
+from tamiz.models.backends import RefitBackend
 from tamiz.search import Exhaustive, Forward
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.views import select_rows

@@ -11,7 +11,7 @@ from tests.models.random_cases import evaluator_of
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
-from tamiz.models.class_indicators import ClassIndicatorEvaluator
+from tamiz.models.evaluator import ClassIndicatorEvaluator
 from tamiz.models.linear import RidgeBackend
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates

@@ -11,8 +11,8 @@ from tests.models.random_cases import evaluator_of, refitted
 from tamiz import SubsetSelector, models
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.models import score_functions
-from tamiz.models.refits import RefitBackend
+from tamiz.models import backends
+from tamiz.models.backends import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
@@ -96,7 +96,7 @@ def test_ties_between_equal_classes_are_broken_as_in_scikit_learn(kind):
 
 
 def test_codes_never_need_a_refit(monkeypatch):
-    monkeypatch.setattr(score_functions, "_refit_counts", None)
+    monkeypatch.setattr(backends, "_refit_sums", None)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (16, 4)).astype(float), np.tile([0, 1], 8)
     ours = evaluator(CategoricalNB(min_categories=2), X, y, LeaveOneOut())

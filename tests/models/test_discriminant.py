@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 from tests.models.random_cases import drawn_folds, evaluator_of, flipped, refitted
 
 from tamiz.exceptions import DataError
-from tamiz.models import gram
-from tamiz.models.discriminant import LinearDiscriminantBackend
-from tamiz.models.refits import RefitBackend
+from tamiz.models import linear
+from tamiz.models.backends import RefitBackend
+from tamiz.models.linear import LinearDiscriminantBackend
 from tamiz.runtime import parallel
 from tamiz.subsets.candidates import Candidates
 
@@ -165,7 +165,7 @@ def test_threads_change_no_bit():
 def test_folds_read_some_at_a_time_score_the_same(cv, monkeypatch):
     X, y = table(8, 35, 6, 3)
     masks = Candidates.from_masks(np.random.default_rng(9).random((3, 6)) < 0.7)
-    monkeypatch.setattr(gram, "_MAX_PRODUCT_BYTES", 2 * 4 * 8 * 49)
+    monkeypatch.setattr(linear, "_MAX_PRODUCT_BYTES", 2 * 4 * 8 * 49)
     ours = prepared(LDA(), X, y, cv).fold_scores(masks)
     theirs = [refitted(LDA(), X[:, mask], y, cv) for mask in masks.masks()]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)

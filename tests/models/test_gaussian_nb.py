@@ -11,7 +11,7 @@ from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, f
 
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
-from tamiz.models.gaussian_nb import GaussianNBBackend
+from tamiz.models.naive_bayes import GaussianNBBackend
 from tamiz.search import Backward, Forward
 from tamiz.subsets.candidates import Candidates
 

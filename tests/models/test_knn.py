@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
+from tamiz.models.backends import RefitBackend
 from tamiz.models.knn import KNeighborsClassifierBackend, KNeighborsRegressorBackend
-from tamiz.models.refits import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Forward
 from tamiz.subsets.candidates import Candidates

@@ -9,9 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
 from tamiz import open_table
+from tamiz.models.backends import _roc_area, choose_backend, likelihood_scorer
 from tamiz.models.named_models import resolve_models
-from tamiz.models.refits import choose_backend
-from tamiz.models.score_functions import _roc_area, likelihood_scorer
 from tamiz.models.scoring import resolve_scoring
 from tamiz.models.task import make_task
 

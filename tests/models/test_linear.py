@@ -10,9 +10,9 @@ from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit
 from tests.models.random_cases import drawn_folds, drawn_weight, evaluator_of, flipped, refitted
 
 from tamiz.exceptions import DataError
-from tamiz.models import gram
+from tamiz.models import linear
+from tamiz.models.backends import RefitBackend
 from tamiz.models.linear import LinearRegressionBackend, RidgeBackend
-from tamiz.models.refits import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.subsets.candidates import Candidates
 
@@ -190,7 +190,7 @@ def test_folds_read_some_at_a_time_score_the_same(cv, monkeypatch):
     scoring = "neg_mean_squared_error"
     whole = prepared(LinearRegression(), X, y, cv, scoring)
     together = whole.fold_scores(masks)
-    monkeypatch.setattr(gram, "_MAX_PRODUCT_BYTES", 2 * 4 * 8 * 49)
+    monkeypatch.setattr(linear, "_MAX_PRODUCT_BYTES", 2 * 4 * 8 * 49)
     parts = prepared(LinearRegression(), X, y, cv, scoring)
     np.testing.assert_allclose(together, parts.fold_scores(masks), rtol=1e-10)
     assert parts.backend.max_bytes() < whole.backend.max_bytes()

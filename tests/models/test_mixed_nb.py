@@ -14,7 +14,7 @@ from tests.reference.tables import shared
 from tamiz import MixedNB, SubsetSelector, open_table
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models import mixed_nb, score_functions
+from tamiz.models import backends, mixed_nb
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Exhaustive
 from tamiz.subsets.candidates import Candidates
@@ -283,7 +283,7 @@ def test_where_every_fold_has_all_levels_it_is_the_score_of_cross_validation(sco
 
 
 def test_no_fold_is_ever_refitted_and_ties_are_those_of_refits(monkeypatch):
-    monkeypatch.setattr(score_functions, "_refit_counts", None)
+    monkeypatch.setattr(backends, "_refit_sums", None)
     rng = np.random.default_rng(0)
     table, y = np.array(["p", "q"], dtype=object)[rng.integers(0, 2, (24, 4))], np.tile([0, 1, 2], 8)
     masks = (np.arange(1, 16)[:, None] >> np.arange(4) & 1).astype(bool)

@@ -9,8 +9,7 @@ from sklearn.model_selection import RepeatedKFold
 
 from tamiz import MixedNB, open_table
 from tamiz.criteria import CrossValidated
-from tamiz.models import base
-from tamiz.models.class_indicators import ClassIndicatorEvaluator
+from tamiz.models.evaluator import ClassIndicatorEvaluator
 from tamiz.subsets.candidates import Candidates
 from tamiz.table import base as table_base
 
@@ -51,7 +50,7 @@ def evaluators(frame, model, target, monkeypatch, **options):
     table = open_table(frame.drop(columns=[*names, *([] if weight else ["weight"])]), target, weight=weight)
     found = [CrossValidated(model, **options).bind(table, np.random.default_rng(0))]
     assert not found[0].task.reads_in_passes
-    monkeypatch.setattr(base, "free_memory", lambda: 0)
+    monkeypatch.setattr("tamiz.models.task.free_memory", lambda: 0)
     monkeypatch.setattr(table_base, "_piece_rows", lambda n_columns: 64)
     found.append(CrossValidated(model, **options).bind(table, np.random.default_rng(0)))
     assert found[1].task.reads_in_passes
@@ -109,7 +108,7 @@ def test_a_set_whose_score_rounding_could_change_is_refitted_on_its_own_columns(
 def test_drawn_rows_that_repeat_are_read_from_memory(monkeypatch):
     rng = np.random.default_rng(0)
     folds = [(rng.integers(0, 200, 200), np.arange(200, N)) for _ in range(2)]
-    monkeypatch.setattr(base, "free_memory", lambda: 0)
+    monkeypatch.setattr("tamiz.models.task.free_memory", lambda: 0)
     table = open_table(make_frame(4)[["a", "c", "y"]], "y")
     task = CrossValidated(LinearDiscriminantAnalysis(), cv=folds).bind(table, np.random.default_rng(0)).task
     assert not task.reads_in_passes

@@ -18,7 +18,6 @@ from tests.models.random_cases import counted
 
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.models import permutation_losses
 from tamiz.runtime import parallel
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.factory import as_table
@@ -55,8 +54,7 @@ def mean_losses(evaluator, mask, units=None, n_repeats=2):
 def scikit_learns_orders(monkeypatch):
     """The orders that the reference draws."""
     monkeypatch.setattr(
-        permutation_losses,
-        "_draw_permutations",
+        "tamiz.models.evaluator._draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )
 

@@ -11,8 +11,7 @@ from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.assessment import compare_columns, run_noise_experiment
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import TamizWarning
-from tamiz.models.fold_constraints import describe_rare_classes, find_rare_classes
-from tamiz.models.folds import make_folds
+from tamiz.models.folds import describe_rare_classes, find_rare_classes, make_folds
 from tamiz.search import Forward
 from tamiz.selection.permutation_null import target_shuffle
 from tamiz.subsets.candidates import Candidates

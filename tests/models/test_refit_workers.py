@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.models import refit_workers
+from tamiz.models import fold_scorer
 from tamiz.runtime import parallel, workers
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
@@ -39,21 +39,21 @@ MASKS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]], dtype
 @pytest.fixture(autouse=True)
 def answers(monkeypatch):
     """Workers that are ready and worth any work; what they answer."""
-    monkeypatch.setattr(refit_workers, "_MIN_REQUEST_SECONDS", 0.0)
-    workers.start(2, pickle.dumps((refit_workers.load_model, (pickle.dumps(LOGISTIC),))))
+    monkeypatch.setattr(fold_scorer, "_MIN_REQUEST_SECONDS", 0.0)
+    workers.start(2, pickle.dumps((fold_scorer.load_model, (pickle.dumps(LOGISTIC),))))
     end = time.monotonic() + 60
     while not workers.are_idle(2):
         assert time.monotonic() < end
         time.sleep(0.01)
     found = []
-    scores = refit_workers.RefitWorkers.scores
+    scores = fold_scorer.RefitWorkers.scores
 
     def listen(self, rows, sets):
         answer = scores(self, rows, sets)
         found.extend(answer)
         return answer
 
-    monkeypatch.setattr(refit_workers.RefitWorkers, "scores", listen)
+    monkeypatch.setattr(fold_scorer.RefitWorkers, "scores", listen)
     return found
 
 
@@ -102,7 +102,7 @@ FAST_CASES = ("weights", "a lambda")
 )
 def test_scores_of_workers_are_those_of_one_thread_to_the_bit(case, answers, monkeypatch):
     # On a busy machine a refit of many rows may take long enough for threads.
-    monkeypatch.setattr(refit_workers, "_LONG_REFIT_SECONDS", np.inf)
+    monkeypatch.setattr(fold_scorer, "_LONG_REFIT_SECONDS", np.inf)
     table, estimator, more = CASES[case]
     y = np.tile(Y, table.shape[0] // len(Y))
     alone, _ = scores_of(1, table, y, estimator, **more)
@@ -197,7 +197,7 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
     monkeypatch.setattr(workers, "are_idle", lambda n: False)
     monkeypatch.setattr(workers, "start", lambda n, greeting: started.append(n))
     with parallel.thread_session(2):
-        refits = refit_workers.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
+        refits = fold_scorer.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
         refits.record_time(0.2, 100)
         assert not refits.are_available(100)
         assert not started
@@ -206,7 +206,7 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
         # This process does a part of the refits.
         assert started == [1]
         # Threads do long refits of many rows as well.
-        long = refit_workers.RefitWorkers(refits.task, (), few_rows=False)
+        long = fold_scorer.RefitWorkers(refits.task, (), few_rows=False)
         long.record_time(5.0, 10)
         assert not long.are_available(100)
     started.clear()
@@ -217,7 +217,7 @@ def test_workers_are_started_when_refits_have_taken_a_while_and_not_before(monke
 
 def test_refits_for_which_no_worker_is_idle_are_done_in_this_process(monkeypatch):
     monkeypatch.setattr(workers, "_idle_workers", [])
-    refits = refit_workers.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
+    refits = fold_scorer.RefitWorkers(evaluator_of(X, Y, LOGISTIC).task, (), few_rows=True)
     rows = evaluator_of(X, Y, LOGISTIC).backend.fold_rows(np.arange(4), 0)
     assert refits._is_picklable()
     assert refits.scores(rows, [np.arange(2), np.arange(3)]) == [None, None]

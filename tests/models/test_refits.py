@@ -76,7 +76,7 @@ def test_an_arrow_table_is_handed_on_as_pandas():
 
 
 def test_without_pandas_what_is_read_is_a_matrix(monkeypatch):
-    monkeypatch.setattr("tamiz.models.native_table.find_spec", lambda _: None)
+    monkeypatch.setattr("tamiz.models.backends.find_spec", lambda _: None)
     np.testing.assert_array_equal(fitted(pa.Table.from_pandas(FRAME)).test_rows, X[:50, [1, 3]])
 
 

@@ -8,8 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.criteria import CrossValidated
-from tamiz.models.fold_constraints import tie_repeated_rows
-from tamiz.models.folds import make_folds
+from tamiz.models.folds import make_folds, tie_repeated_rows
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
 from tamiz.table import duplicate_detection
@@ -86,17 +85,17 @@ def test_nearest_neighbours_of_copies_are_as_good_as_without_them():
 def test_frequent_repetitions_are_divided_among_folds():
     X, y = patterns(400, 4, 0.2)
     found = tied(X, y)
-    assert found.fold_leaders.tolist() == list(range(400))
-    assert "most rows of this table are duplicates" in found.notes[0]
+    assert found[0].tolist() == list(range(400))
+    assert "most rows of this table are duplicates" in found[1][0]
 
 
 def test_rows_whose_equals_are_often_of_another_class_are_not_copies():
     X, y = patterns(300, 8, 0.5)
     found = tied(X, y)
     copies = find_duplicate_rows(open_table(X, y), y.astype(np.int32))
-    assert found.fold_leaders.tolist() == list(range(300))
+    assert found[0].tolist() == list(range(300))
     for number in (copies.n_duplicates, copies.n_equal_features, copies.n_conflicting):
-        assert f"{number} " in found.notes[0]
+        assert f"{number} " in found[1][0]
 
 
 def test_a_shared_value_that_is_improbable_by_chance_identifies_copies():
@@ -104,15 +103,15 @@ def test_a_shared_value_that_is_improbable_by_chance_identifies_copies():
     y = np.random.default_rng(2).normal(size=300)
     X[40:60], y[40:60] = X[:20], y[:20]
     found = tied(X, y)
-    assert (found.fold_leaders[40:60] == np.arange(20)).all()
-    assert "20 of 300 rows repeat an earlier row" in found.notes[0]
+    assert (found[0][40:60] == np.arange(20)).all()
+    assert "20 of 300 rows repeat an earlier row" in found[1][0]
 
 
 def test_a_few_copies_are_kept_together_without_a_warning():
     X, y, _ = customers(2)
     found = tied(X, y)
-    assert len(np.unique(found.fold_leaders)) == 300
-    assert found.notes == ()
+    assert len(np.unique(found[0])) == 300
+    assert found[1] == ()
 
 
 def test_groups_and_times_decide_by_themselves():
@@ -143,4 +142,4 @@ def test_repeats_among_300_000_rows_are_counted():
     X[150_000:160_000] = X[:10_000]
     y = (X[:, 0] > 0).astype(np.int32)
     table = open_table(X, y)
-    assert "10,000 of 300,000 rows" in tie_repeated_rows(table, y).notes[0]
+    assert "10,000 of 300,000 rows" in tie_repeated_rows(table, y)[1][0]

@@ -46,16 +46,16 @@ def losses(evaluator, mask, units):
 
 def problem_of(search, p, n_features=None, form=None):
     problem = search.make_problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
-    return problem if form is None else replace(problem, merit_properties=form)
+    return problem if form is None else replace(problem, merit=form)
 
 
-def search_in(search, evaluator, p, *, n_features=None, stop=None, journal=None):
+def search_in(search, evaluator, p, *, n_features=None, stop=None, journal=None, names=None):
     """Run a search over p columns; `journal` is a function of the archive."""
     problem = problem_of(search, p, n_features, evaluator)
     archive = Archive(p, min_size=problem.min_size, max_size=problem.max_size, min_gain=search.min_gain)
     opened = None if journal is None else journal(archive)
     walk = search.walk(problem, np.random.default_rng(0))
-    return run_search(walk, evaluator, archive, stop, opened, search.max_evaluations(problem))
+    return run_search(walk, evaluator, archive, stop, opened, search.max_evaluations(problem), names)
 
 
 def subset_of(mask):

@@ -22,7 +22,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tamiz import SizeSearchCV, SubsetSelector
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models import permutation_losses
 from tamiz.search import Evaluations, RecursiveElimination
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.factory import as_table
@@ -156,8 +155,7 @@ def test_parameters_out_of_range_are_refused(parameters, kind, sentence):
 @pytest.mark.slow
 def test_the_path_follows_scikit_learns_importances_and_the_merits_are_those_of_its_folds(monkeypatch):
     monkeypatch.setattr(
-        permutation_losses,
-        "_draw_permutations",
+        "tamiz.models.evaluator._draw_permutations",
         lambda task, columns, fold, n_repeats: orders(len(task.folds[fold].test), fold, n_repeats),
     )
     X, y = load_wine(return_X_y=True)

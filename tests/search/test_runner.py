@@ -21,7 +21,6 @@ from tamiz.search.archive import Archive
 from tamiz.search.journal import Journal
 from tamiz.search.runner import run_search
 from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
-from tamiz.subsets.evaluator import NaNCheckEvaluator
 
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of
 
@@ -298,24 +297,4 @@ def test_a_merit_that_is_no_number_is_an_error_that_names_the_set():
 
     names = ["age", "height", "mass", "length"]
     with pytest.raises(DataError, match=r"^The merit of the set of height, length is not a number\."):
-        search_in(Forward(start=[1], excluded=[0]), NaNCheckEvaluator(Broken(0, 4), names), 4)
-
-
-def test_a_checked_merit_knows_what_its_merit_knows():
-    class Bounded(Quadratic):
-        def quadratic_form(self):
-            return self.c, self.A
-
-        def upper_bounds(self, masks):
-            return masks @ self.c
-
-        def max_bytes(self):
-            return 7.0
-
-    merit = Bounded(0, 3)
-    checked = NaNCheckEvaluator(merit, ["a", "b", "c"])
-    assert checked.name == "Bounded"
-    assert checked.quadratic_form()[0] is merit.c
-    assert checked.upper_bounds(np.eye(3, dtype=bool)).tolist() == merit.c.tolist()
-    assert checked.max_bytes() == 7.0
-    assert NaNCheckEvaluator(Quadratic(0, 3), []).upper_bounds(np.eye(3, dtype=bool)) is None
+        search_in(Forward(start=[1], excluded=[0]), Broken(0, 4), 4, names=names)

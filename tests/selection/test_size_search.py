@@ -27,7 +27,7 @@ from tamiz import (
 )
 from tamiz.criteria import CFS, CrossValidated, FisherScore, InformationGain, LinearCoefficient, Variance
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.models.refits import RefitBackend
+from tamiz.models.backends import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Beam, BestFirst, Exhaustive, Forward
 from tamiz.subsets.candidates import Candidates

@@ -13,14 +13,11 @@ from scipy import sparse, stats
 from tamiz.arrays import Floats, Indices
 from tamiz.assessment.trials import ignore_known_warnings, model_seed, open_rows
 from tamiz.exceptions import DataError
-from tamiz.models.base import CVTask, FoldRows
+from tamiz.models.backends import FoldRows, RefitBackend
 from tamiz.models.conditional_draws import ConditionalSampler
-from tamiz.models.fit_errors import error_context
 from tamiz.models.folds import Folds, draw_folds
 from tamiz.models.named_models import resolve_model
-from tamiz.models.permutation_losses import column_positions
-from tamiz.models.refits import RefitBackend
-from tamiz.models.task import make_task
+from tamiz.models.task import CVTask, error_context, make_task
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.codec import pop_rows, to_json
 from tamiz.runtime.random import Seed, make_rng
@@ -424,7 +421,7 @@ class _Losses:
         task = self.task
         sampler = ConditionalSampler(task.table, task.folds, task.seed)
         regressions = list(parallel.map_blocks(sampler.prepare, self.units))
-        positions = dict(zip(self.used.tolist(), column_positions(task, self.used), strict=True))
+        positions = dict(zip(self.used.tolist(), task.column_positions(self.used), strict=True))
         found = np.zeros((len(self.units), len(task.target)))
         for fold, part in progress.track_progress("Folds", enumerate(task.folds), len(task.folds)):
             with task.fit_warnings.capture():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from scipy import special
 from tamiz.arrays import Floats
 from tamiz.assessment.effect_sizes import ALPHA, level_rate
 from tamiz.exceptions import DataError
+from tamiz.models.backends import RefitBackend
 from tamiz.models.folds import drop_zero_weights, make_folds, sample_rows
 from tamiz.models.named_models import resolve_model
-from tamiz.models.refits import RefitBackend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
@@ -188,9 +187,7 @@ def calibration(
     label = schema.target.levels[chosen] if labels is None else labels[chosen]
 
     def predict(fold: int) -> Floats:
-        rows = backend.fold_rows(columns, fold)
-        refit = backend.fold_refitter(columns, fold) if rows is None else partial(rows.refit, task.estimator)
-        fitted = refit(columns)
+        fitted = backend.fit_fold(columns, fold)
         at = np.flatnonzero(np.asarray(fitted.estimator.classes_) == label)
         proba = np.asarray(fitted.estimator.predict_proba(fitted.test_rows), dtype=np.float64)
         return proba[:, at[0]] if len(at) else np.zeros(len(proba))

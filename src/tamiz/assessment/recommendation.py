@@ -26,10 +26,9 @@ from tamiz.assessment.trials import (
     repeat_selections,
 )
 from tamiz.criteria.base import Merit, Relevance
-from tamiz.criteria.cross_validated import CrossValidated
+from tamiz.criteria.cross_validated import CrossValidated, PermutationImportance
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.mrmr import MRMR
-from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata

@@ -18,8 +18,8 @@ from tamiz.criteria.base import Relevance, RowRelevance
 from tamiz.display import figures
 from tamiz.exceptions import DataError
 from tamiz.metrics import quality
-from tamiz.models.base import CVTask
 from tamiz.models.named_models import resolve_model
+from tamiz.models.task import CVTask
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel, progress

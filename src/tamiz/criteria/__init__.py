@@ -19,7 +19,7 @@ registry = Registry(
     completeness            completeness:Completeness                     relevance       Completeness
     tree_importance         tree_importance:TreeImportance                relevance       Tree importance
     linear_coefficient      linear_coefficient:LinearCoefficient          relevance       Linear coefficient
-    permutation_importance  permutation_importance:PermutationImportance  relevance       Permutation importance
+    permutation_importance  cross_validated:PermutationImportance         relevance       Permutation importance
     relieff                 relief:ReliefF                                relevance       ReliefF
     multisurf               relief:MultiSURF                              relevance       MultiSURF
     cfs                     cfs:CFS                                       merit           CFS

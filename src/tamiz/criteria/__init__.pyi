@@ -9,6 +9,7 @@ from tamiz.criteria.conditional_redundancy import DISR as DISR
 from tamiz.criteria.conditional_redundancy import ICAP as ICAP
 from tamiz.criteria.conditional_redundancy import JMI as JMI
 from tamiz.criteria.cross_validated import CrossValidated as CrossValidated
+from tamiz.criteria.cross_validated import PermutationImportance as PermutationImportance
 from tamiz.criteria.discretization import EqualFrequency as EqualFrequency
 from tamiz.criteria.discretization import EqualWidth as EqualWidth
 from tamiz.criteria.discretization import MDL as MDL
@@ -29,7 +30,6 @@ from tamiz.criteria.mrmr import MRMR as MRMR
 from tamiz.criteria.neighbor_information import MutualInformation as MutualInformation
 from tamiz.criteria.neighbor_information import conditional_mutual_information as conditional_mutual_information
 from tamiz.criteria.neighbor_information import mutual_information as mutual_information
-from tamiz.criteria.permutation_importance import PermutationImportance as PermutationImportance
 from tamiz.criteria.relief import MultiSURF as MultiSURF
 from tamiz.criteria.relief import ReliefF as ReliefF
 from tamiz.criteria.shannon_entropy import Entropy as Entropy

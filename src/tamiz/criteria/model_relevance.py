@@ -34,36 +34,23 @@ _MAX_STUDY_LEVELS = 50
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The encoded rows and target that a model is fitted to.
+    """The encoded rows and target that a model is fitted to."""
 
-    Attributes
-    ----------
-    features : ndarray of shape (n_rows, n_coordinates)
-        Standardised numeric columns, and an indicator for every level divided by the square root of its share; without constant
-        ones.
-    source_columns : ndarray of shape (n_coordinates,)
-        The column of the table that each coordinate belongs to.
-    present_share : ndarray of shape (n_coordinates,)
-        The share of rows in which that column has a value, 1 where none is missing. Missing values are at the mean, so the variance
-        of the column's contribution to a linear model is this share of its variance among the rows with a value.
-    target : ndarray of shape (n_rows,)
-        Codes from 0 of the classes that occur, or numbers with mean 0 and standard deviation 1.
-    n_classes : int
-        0 for a numeric target.
-    weight : ndarray of shape (n_rows,) or None
-    is_indicator : ndarray of shape (n_coordinates,)
-        Whether the coordinate is the indicator of a level or of missing values.
-    row_numbers : ndarray of shape (n_rows,)
-        The numbers of the rows in the table.
-    """
-
+    # Standardised numeric columns, and an indicator for every level divided by the square root of its share; without constant ones.
     features: Floats
+    # The column of the table that each coordinate belongs to.
     source_columns: Indices
+    # The share of rows in which that column has a value. Missing values are at the mean, so the variance of the column's
+    # contribution to a linear model is this share of its variance among the rows with a value.
     present_share: Floats
+    # Codes from 0 of the classes that occur, or numbers with mean 0 and standard deviation 1.
     target: NDArray[Any]
+    # 0 for a numeric target.
     n_classes: int
     weight: Floats | None
+    # Whether the coordinate is the indicator of a level or of missing values.
     is_indicator: Masks
+    # The numbers of the rows in the table.
     row_numbers: Indices
 
 
@@ -95,9 +82,7 @@ def _make_training_data(
         return None
     encoded = EncodedMatrix(table, [fold := Fold(rows, rows)])
     points = encoded.train_rows(fold)
-    source_columns = np.empty(points.shape[1], dtype=np.intp)
-    for j, coordinates in enumerate(encoded.coordinates):
-        source_columns[coordinates] = j
+    source_columns = encoded.column_of
     is_indicator = ~np.isin(source_columns, schema.numeric)
     incomplete = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
     present_share = np.ones(schema.n_columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria.base import ReweightedScorer, ShadowScorer
-from tamiz.criteria.coded_trees import ReweightedTrees, ShadowTrees, split_columns
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
+from tamiz.kernels.histogram_trees import add_tree_importances
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings
@@ -25,6 +26,13 @@ from tamiz.table.schema import Schema
 _MAX_VALUES = 2**20
 # Number of sums when trees are grown again under other row weights: about ten seconds.
 _MAX_REGROWTH_SUMS = 3e9
+# Number of sets that a round splits the columns into.
+_N_COLUMN_SETS = 3
+# Codes of one byte. Deep nodes have few rows, and scanning their histograms is most of the work beside permuted copies: there 64
+# bins confirm the same columns as 256.
+_MAX_CODES, _MAX_SHADOW_CODES = 2**8, 2**6
+# Rounds of trees that one task grows: it counts the histograms of all rows once.
+_TASK_ROUNDS = 5
 
 
 class TreeImportance(ModelRelevance):
@@ -139,36 +147,60 @@ class TreeImportance(ModelRelevance):
         return scores
 
     def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:
-        """Return a function that grows the trees again under other row weights, on the same sets of columns."""
+        """Return a function that grows the trees again under other row weights, on the same sets of columns.
+
+        Columns are binned as in `_CodedColumns`. Among equally good splits a tree uses the one of the first column in its set.
+        """
         n_columns = table.schema.n_columns
         with capture_warnings():
             forest = self._plan_forest(table)
         if forest is None:
             return lambda weights: np.zeros((len(weights), n_columns))
-        column_sets = [tree_columns for tree_columns, _ in forest.jobs]
-        trees = ReweightedTrees(forest.data, forest.features, forest.distinct_columns, column_sets, self.max_depth)
+        trees = _CodedTrees(forest.data, forest.distinct_columns, self.max_depth, _MAX_CODES)
         if n_weightings * self.n_rounds * trees.cost_per_round > _MAX_REGROWTH_SUMS:
             return None
         columns, distinct = list(forest.distinct_index), list(forest.distinct_index.values())
-        row_numbers = forest.data.row_numbers
+        row_numbers, column_sets = forest.data.row_numbers, [tree_columns for tree_columns, _ in forest.jobs]
 
         def scores(weights: Floats) -> Floats:
             out = np.zeros((len(weights), n_columns))
             for row, weight in zip(out, weights, strict=True):
-                row[columns] = trees.importance_sums(weight[row_numbers])[distinct] / self.n_rounds
+                row[columns] = trees.grow(trees.coded, column_sets, weight[row_numbers])[distinct] / self.n_rounds
             return out
 
         return scores
 
     def make_shadow_scorer(self, table: Table) -> ShadowScorer:
-        """Return a function that grows trees on columns and their permuted copies, from columns that are coded once."""
+        """Return a function that grows trees in which columns and their permuted copies compete, from columns coded once."""
         check_integer("max_depth", self.max_depth, low=1)
         n_rounds = check_integer("n_rounds", self.n_rounds, low=1)
         data = self.make_training_data(table, make_rng(self.random_state), self.missing)
         if data is None:
             return lambda columns, copied, rng: np.zeros(len(columns) + len(copied))  # noqa: ARG005
-        columns, distinct_index = _find_distinct_columns(data.features.astype(np.float32), data.source_columns)
-        return ShadowTrees(data, columns, distinct_index, n_rounds, self.max_depth)
+        distinct_columns, distinct_index = _find_distinct_columns(data.features.astype(np.float32), data.source_columns)
+        trees = _CodedTrees(data, distinct_columns, self.max_depth, _MAX_SHADOW_CODES)
+        weight = np.ones(len(data.target)) if data.weight is None else data.weight
+
+        def scores(columns: Indices, copied: Indices, rng: np.random.Generator) -> Floats:
+            # Constant columns are not among the distinct ones, and score 0.
+            index = [distinct_index.get(j, -1) for j in [*columns.tolist(), *copied.tolist()]]
+            of_columns, of_copies = np.array(index[: len(columns)]), np.array(index[len(columns) :])
+            distinct, position = np.unique(of_columns[of_columns >= 0], return_inverse=True)
+            is_present = of_copies >= 0
+            coded = trees.coded.with_shadows(distinct, of_copies[is_present], rng)
+            found, n = np.zeros(len(index)), len(coded.first) - 1
+            if not n:
+                return found
+            rounds = [split_columns(n, rng) for _ in range(n_rounds)]
+            spans = parallel.block_ranges(n_rounds, _TASK_ROUNDS)
+            tasks = ([one for sets in rounds[start:stop] for one in sets] for start, stop in spans)
+            sums = parallel.map_blocks(lambda column_sets: trees.grow(coded, column_sets, weight), tasks)
+            importances = np.sum(list(sums), axis=0) / n_rounds
+            found[: len(columns)][of_columns >= 0] = importances[position]
+            found[len(columns) :][is_present] = importances[len(distinct) :]
+            return found
+
+        return scores
 
     def _plan_forest(self, table: Table) -> _ForestPlan | None:
         """Return the training data and the columns of every tree; None where all columns or the target are constant."""
@@ -190,18 +222,10 @@ class TreeImportance(ModelRelevance):
 
 @dataclass(frozen=True)
 class _ForestPlan:
-    """The training data of trees, and the columns and seeds of the trees.
+    """The training data of trees, and the columns and the seed of every tree (`jobs`).
 
-    Attributes
-    ----------
-    data : TrainingData
-    features : ndarray of shape (n_rows, n_coordinates)
-    distinct_columns : list of ndarray
-        The coordinates of every distinct column.
-    distinct_index : dict
-        The index in `distinct_columns` of each column of the table.
-    jobs : list of (ndarray, int)
-        The columns and the seed of every tree.
+    `distinct_columns` has the coordinates of every distinct column, `distinct_index` the position there of each column of the
+    table.
     """
 
     data: TrainingData
@@ -274,3 +298,73 @@ def _regression_targets(data: TrainingData) -> tuple[Floats, float]:
     variance = np.average((outputs - mean) ** 2, axis=0, weights=weight).mean()
     total = weight.sum()
     return outputs, float(variance * 2 * np.log(max(total, 1.0)) / total)
+
+
+def split_columns(n_columns: int, rng: np.random.Generator) -> list[Indices]:
+    """Return the columns in three random sets; in fewer sets where a set would have a single column, without competition."""
+    return np.array_split(rng.permutation(n_columns), max(1, min(_N_COLUMN_SETS, n_columns // 2)))
+
+
+@dataclass(frozen=True)
+class _CodedColumns:
+    """Columns of a table as codes of one byte, and the number of codes of each coordinate; column j begins at first[j].
+
+    A coordinate with up to `max_codes` values can be split between any two of them; one with more values is binned into about as
+    many bins of equally many rows.
+    """
+
+    codes: NDArray[np.uint8]
+    n_codes: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+    @classmethod
+    def from_features(cls, features: NDArray[Any], columns: Sequence[Indices], max_codes: int) -> _CodedColumns:
+        """Code features of shape (n_rows, n_coordinates), given the coordinates of every column."""
+        coded = [_bin_codes(features[:, j], max_codes) for j in np.concatenate(columns).tolist()]
+        first = np.concatenate([[0], np.cumsum([len(one) for one in columns])]).astype(np.int64)
+        return cls(np.array([codes for codes, _ in coded]), np.array([n for _, n in coded], dtype=np.int64), first)
+
+    def with_shadows(self, columns: Indices, copied: Indices, rng: np.random.Generator) -> _CodedColumns:
+        """Return some columns, and after them copies of columns, each with its rows in a random order of its own."""
+        coordinates = [np.arange(self.first[k], self.first[k + 1]) for k in [*columns.tolist(), *copied.tolist()]]
+        order = np.concatenate(coordinates)
+        codes = self.codes[order]
+        first = np.concatenate([[0], np.cumsum([len(one) for one in coordinates])]).astype(np.int64)
+        for k in range(len(columns), len(coordinates)):
+            # The coordinates of one column stay together: a row has one level.
+            codes[first[k] : first[k + 1]] = codes[first[k] : first[k + 1], rng.permutation(codes.shape[1])]
+        return _CodedColumns(codes, self.n_codes[order], first)
+
+
+class _CodedTrees:
+    """Trees grown from columns that are coded once."""
+
+    def __init__(self, data: TrainingData, columns: Sequence[Indices], max_depth: int, max_codes: int) -> None:
+        self.coded = _CodedColumns.from_features(data.features.astype(np.float32), columns, max_codes)
+        self._target = np.ascontiguousarray(data.target, dtype=np.float64)
+        # For two classes one indicator suffices.
+        self._is_number, self._n_sums = data.n_classes <= 2, max(data.n_classes, 2)
+        self._max_depth = max_depth
+
+    @property
+    def cost_per_round(self) -> float:
+        """Approximate number of sums of one round of trees for one weighting."""
+        n_splits = 2**self._max_depth * self.coded.n_codes.sum() * self._n_sums
+        return float(self.coded.codes.size * self._max_depth / 4 + n_splits / 2)
+
+    def grow(self, coded: _CodedColumns, column_sets: Sequence[Indices], weight: Floats) -> Floats:
+        """Return the sum of the importances of each column over trees on sets of columns, under row weights."""
+        starts = np.concatenate([[0], np.cumsum([len(one) for one in column_sets])]).astype(np.int64)
+        columns, out = np.concatenate(column_sets).astype(np.int64), np.zeros(len(coded.first) - 1)
+        target = self._target, self._is_number, self._n_sums
+        arrays = coded.codes, coded.n_codes, coded.first
+        add_tree_importances(*arrays, *target, weight, columns, starts, self._max_depth, out)
+        return out
+
+
+def _bin_codes(values: NDArray[Any], max_codes: int) -> tuple[NDArray[np.uint8], int]:
+    distinct, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(distinct) > max_codes:
+        bins = (np.cumsum(counts) - counts) * max_codes // len(values)
+        codes = np.unique(bins, return_inverse=True)[1][codes]
+    return codes.astype(np.uint8), int(codes.max()) + 1

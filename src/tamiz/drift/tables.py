@@ -33,11 +33,11 @@ from tamiz.drift.records import (
 from tamiz.drift.result import TableComparison
 from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
+from tamiz.models.backends import RefitBackend
 from tamiz.models.evaluator import WrapperEvaluator
 from tamiz.models.fold_scorer import score_folds
 from tamiz.models.folds import Fold, Folds, make_folds
 from tamiz.models.named_models import resolve_model
-from tamiz.models.refits import RefitBackend
 from tamiz.models.scoring import resolve_scoring
 from tamiz.models.task import make_task
 from tamiz.neighbors.kd_tree import choose_exact_search

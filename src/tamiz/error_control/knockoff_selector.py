@@ -124,7 +124,7 @@ class LassoCoefficient(ModelRelevance):
         from sklearn.linear_model import LassoCV, MultiTaskLassoCV
         from sklearn.model_selection import KFold
 
-        from tamiz.models.fit_warnings import FitWarnings
+        from tamiz.models.task import FitWarnings
 
         seed = int(make_rng(self.random_state).integers(2**31))
         folds = KFold(min(self.cv, len(rows.features)), shuffle=True, random_state=seed)

@@ -56,12 +56,24 @@ def fill_histograms(codes, coordinates, starts, rows, first, last, target, weigh
                 sums[start + code[r], int64(target[r])] += weight[r]
 
 
-_BEST_BY_KIND = float64(ro(float64, 2), int64, ro(int64), ro(float64), float64, rw(int64))
+_BEST_SPLIT = float64(ro(float64, 2), int64, ro(int64), ro(float64), float64, rw(int64))
 
 
-@jit(_BEST_BY_KIND)
+@jit(_BEST_SPLIT)
 def best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, split):
-    """Do what `best_split` does for a numeric target: sums are weight and weighted value."""
+    """Return the largest sum of squares that a split explains beyond the mean of the node, 0 if there is no split.
+
+    Parameters
+    ----------
+    sums : array of shape (n_codes, 2)
+        Histograms of the rows of the node over the codes of every coordinate: weight and weighted value.
+    node_sums : array of shape (2,)
+        Sums of all its rows.
+    min_weight : float
+        Smaller weights are rounding errors of 0.
+    split : array of shape (2,)
+        Filled with the coordinate and the last code of the left child; the first of equal splits.
+    """
     weight, value = node_sums[0], node_sums[1]
     best = 0.0
     for c in range(n_coordinates):
@@ -84,9 +96,9 @@ def best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, sp
     return best / weight
 
 
-@jit(_BEST_BY_KIND)
+@jit(_BEST_SPLIT)
 def best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split):
-    """Do what `best_split` does for classes: sums are the weights of the classes."""
+    """Do the same for classes: sums are the weights of the classes."""
     n_sums = node_sums.shape[0]
     weight = total_weight(node_sums, False)
     node_squares = explained_squares(node_sums, False)
@@ -116,29 +128,6 @@ def best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split):
                 best = gain
                 split[0], split[1] = c, b - starts[c]
     return best
-
-
-_BEST_SPLIT = float64(ro(float64, 2), int64, ro(int64), ro(float64), boolean, float64, rw(int64))
-
-
-@jit(_BEST_SPLIT)
-def best_split(sums, n_coordinates, starts, node_sums, is_regression, min_weight, split):
-    """Return the largest sum of squares that a split explains beyond the mean of the node, 0 if there is no split.
-
-    Parameters
-    ----------
-    sums : array of shape (n_codes, n_sums)
-        Histograms of the rows of the node over the codes of every coordinate.
-    node_sums : array of shape (n_sums,)
-        Sums of all its rows.
-    min_weight : float
-        Smaller weights are rounding errors of 0.
-    split : array of shape (2,)
-        Filled with the coordinate and the last code of the left child; the first of equal splits.
-    """
-    if is_regression:
-        return best_regression_split(sums, n_coordinates, starts, node_sums, min_weight, split)
-    return best_class_split(sums, n_coordinates, starts, node_sums, min_weight, split)
 
 
 @jit(int64(rw(int64), int64, int64, ro(uint8), int64, rw(int64)))
@@ -284,7 +273,8 @@ def add_tree_importances(
             first, last = stack[n_stacked, 0], stack[n_stacked, 1]
             depth, slot = stack[n_stacked, 2], stack[n_stacked, 3]
             here = node_sums[depth, slot]
-            gain = best_split(sums[depth, slot], size, starts, here, is_regression, least_weight, at)
+            best_of_kind = sums[depth, slot], size, starts, here, least_weight, at
+            gain = best_regression_split(*best_of_kind) if is_regression else best_class_split(*best_of_kind)
             if gain <= 0.0 or gain < least * (1.0 - 1e-12):
                 continue
             gained += gain

@@ -15,37 +15,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.types import UniTuple, bool_, float64, int64, uint8, void
+from numba.types import UniTuple, bool_, float64, int64, void
 from numpy.typing import NDArray
 
 from tamiz.kernels import jit, record, ro, rw
 from tamiz.kernels.primitives import TIE_WIDTH, distance_key, is_nearer
-
-
-class RowColumns(NamedTuple):
-    """The columns of training rows and queries: a column is one or more coordinates, or a code for each of its different rows.
-
-    Attributes
-    ----------
-    first, stop : ndarray of shape (n_columns,)
-        Column j has the coordinates first[j] .. stop[j].
-    code_rows : ndarray of shape (n_columns,)
-        The row of `codes` and `query_codes` of a column with codes, else -1.
-    n_codes, starts : ndarray of shape (n_coded,)
-        The squared distance between codes a and b of row k is squares[starts[k] + a * n_codes[k] + b].
-    codes, query_codes : ndarray of shape (n_coded, n_rows) and (n_coded, n_queries)
-        Rows with equal codes have equal coordinates.
-    squares : ndarray
-    """
-
-    first: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    code_rows: NDArray[np.int64]
-    n_codes: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    codes: NDArray[np.uint8]
-    query_codes: NDArray[np.uint8]
-    squares: NDArray[np.float64]
 
 
 class SubsetTree(NamedTuple):
@@ -53,47 +27,34 @@ class SubsetTree(NamedTuple):
 
     Attributes
     ----------
-    guide_columns, common_columns : ndarray
-        The columns of more than half of the sets, and those of all sets, which node 0 has.
+    guides, common : ndarray
+        The coordinates of more than half of the sets, and those of all sets, which node 0 has.
     depth, subtree_ends, parent_nodes, node_sets : ndarray of shape (n_nodes,)
         Nodes are in depth-first order. `subtree_ends` is the node after the last descendant, `node_sets` the number of the set
         that is complete at a node, or -1.
     starts, columns : ndarray
         Node v adds columns[starts[v] : starts[v + 1]].
+    first, stop : ndarray of shape (n_columns,)
+        Column j has the coordinates first[j] .. stop[j].
     set_starts, set_columns : ndarray
         The coordinates of each set, ascending.
     """
 
-    guide_columns: NDArray[np.int64]
-    common_columns: NDArray[np.int64]
+    guides: NDArray[np.int64]
+    common: NDArray[np.int64]
     depth: NDArray[np.int64]
     subtree_ends: NDArray[np.int64]
     parent_nodes: NDArray[np.int64]
     node_sets: NDArray[np.int64]
     starts: NDArray[np.int64]
     columns: NDArray[np.int64]
+    first: NDArray[np.int64]
+    stop: NDArray[np.int64]
     set_starts: NDArray[np.int64]
     set_columns: NDArray[np.int64]
 
 
-_COLUMNS = record(RowColumns, *[ro(int64)] * 5, *[ro(uint8, 2)] * 2, ro(float64))
-_TREE = record(SubsetTree, *[ro(int64)] * 10)
-
-
-@jit(void(ro(int64, 3), ro(float64, 3), ro(int64), ro(int64), ro(int64), rw(float64, 3)))
-def vote_confusion(nearest, weights, codes, truth, set_index, confusion):
-    """Count every query by its class and the class with the most votes, the first of equal ones; set c is set_index[c]."""
-    votes = np.empty(confusion.shape[1])
-    for i in range(nearest.shape[0]):
-        for c in range(nearest.shape[1]):
-            votes[:] = 0.0
-            for t in range(nearest.shape[2]):
-                votes[codes[nearest[i, c, t]]] += weights[i, c, t]
-            best = 0
-            for k in range(1, votes.shape[0]):
-                if votes[k] > votes[best]:
-                    best = k
-            confusion[set_index[c], truth[i], best] += 1.0
+_TREE = record(SubsetTree, *[ro(int64)] * 12)
 
 
 @jit(void(ro(int64, 3), ro(float64, 3), ro(float64), ro(float64), ro(int64), rw(float64)))
@@ -122,38 +83,21 @@ _FIRST_BLOCK_ROWS = 16
 _INFINITE_KEY = np.iinfo(np.int64).max
 
 
-@jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), int64, int64, ro(int64), rw(float64)))
-def _add_squares(row_columns, values, queries, i, column, block, sums):
-    first, stop, code_rows, n_codes, starts, codes, query_codes, squares = row_columns
-    k = code_rows[column]
-    if k >= 0:
-        at, own = starts[k] + query_codes[k, i] * n_codes[k], codes[k]
-        for r in range(block.shape[0]):
-            sums[r] += squares[at + own[block[r]]]
-        return
-    for j in range(first[column], stop[column]):
-        coordinate, x = values[j], queries[i, j]
-        for r in range(block.shape[0]):
-            difference = x - coordinate[block[r]]
-            sums[r] += difference * difference
+@jit(void(ro(float64), float64, ro(int64), rw(float64)))
+def _add_squares(values, x, block, sums):
+    for r in range(block.shape[0]):
+        difference = x - values[block[r]]
+        sums[r] += difference * difference
 
 
-@jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), int64, ro(int64), rw(float64)))
-def _sum_squares(row_columns, values, queries, i, columns, sums):
-    first, stop, code_rows, n_codes, starts, codes, query_codes, squares = row_columns
+@jit(void(ro(float64, 2), ro(float64), ro(int64), rw(float64)))
+def _sum_squares(values, query, coordinates, sums):
     sums[:] = 0.0
-    for column in columns:
-        k = code_rows[column]
-        if k >= 0:
-            at, own = starts[k] + query_codes[k, i] * n_codes[k], codes[k]
-            for r in range(sums.shape[0]):
-                sums[r] += squares[at + own[r]]
-            continue
-        for j in range(first[column], stop[column]):
-            coordinate, x = values[j], queries[i, j]
-            for r in range(sums.shape[0]):
-                difference = x - coordinate[r]
-                sums[r] += difference * difference
+    for j in coordinates:
+        coordinate, x = values[j], query[j]
+        for r in range(sums.shape[0]):
+            difference = x - coordinate[r]
+            sums[r] += difference * difference
 
 
 @jit(int64(ro(int64), int64))
@@ -272,23 +216,25 @@ def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums,
         at += here
 
 
-@jit(void(_COLUMNS, ro(float64, 2), ro(float64, 2), _TREE, ro(bool_), rw(int64, 3), rw(bool_, 2)))
-def nearest_by_sets(row_columns, values, queries, tree, is_exact, nearest, tied):
+@jit(void(ro(float64, 2), ro(float64, 2), _TREE, ro(bool_), rw(int64, 3), rw(bool_, 2)))
+def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
     """Fill the nearest rows of every query under every set, and whether the next row is as near as the last of them (`tied`).
 
-    Rows are visited in the order of their distance over `guide_columns`. If these are the `common_columns`, the search ends at
+    Rows are visited in the order of their distance over `guides`. If these are the `common` ones, the search ends at
     the first row whose distance over them exceeds all limits. `is_exact[c]` means that the sums of set c are exact in any
     order.
     """
     (
-        guide_columns,
-        common_columns,
+        guides,
+        common,
         depth,
         subtree_ends,
         parent_nodes,
         node_sets,
         starts,
         columns,
+        first,
+        stop,
         set_starts,
         set_columns,
     ) = tree
@@ -297,7 +243,7 @@ def nearest_by_sets(row_columns, values, queries, tree, is_exact, nearest, tied)
     while (1 << n_low) < n_rows:
         n_low += 1
     high, low = ~((np.int64(1) << n_low) - 1), (np.int64(1) << n_low) - 1
-    bounded = guide_columns.shape[0] == common_columns.shape[0]
+    bounded = guides.shape[0] == common.shape[0]
     n_nodes = depth.shape[0]
     guide_sums, base = np.empty(n_rows), np.empty(n_rows)
     # One more than there are rows: rows that are skipped are written at the end, and overwritten.
@@ -310,7 +256,7 @@ def nearest_by_sets(row_columns, values, queries, tree, is_exact, nearest, tied)
     if bounded:
         base = guide_sums
     least = np.zeros(sums.shape[0], dtype=np.int64)
-    n_columns = row_columns[0].shape[0]
+    n_columns = first.shape[0]
     squares, computed_block = np.empty((n_columns, _BLOCK_ROWS)), np.zeros(n_columns, dtype=np.int64)
     keys, limits = np.empty((n_sets, n_neighbors + 1), dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     pair = np.empty(2, dtype=np.int64)
@@ -319,13 +265,13 @@ def nearest_by_sets(row_columns, values, queries, tree, is_exact, nearest, tied)
     n_blocks = 0
     for i in range(queries.shape[0]):
         query = queries[i]
-        _sum_squares(row_columns, values, queries, i, guide_columns, guide_sums)
+        _sum_squares(values, query, guides, guide_sums)
         n_ordered, lowest, edge = n_rows, np.int64(0), _INFINITE_KEY
-        if guide_columns.shape[0] > 0:
+        if guides.shape[0] > 0:
             edge = _estimate_limit(guide_bits, _ROWS_PER_NEIGHBOR * (n_neighbors + 1) + _EXTRA_ROWS)
             n_ordered, lowest = _bucket_order(guide_bits, 0, edge, counts, order, 0)
         if not bounded:
-            _sum_squares(row_columns, values, queries, i, common_columns, base)
+            _sum_squares(values, query, common, base)
         for c in range(n_sets):
             for t in range(n_neighbors + 1):
                 keys[c, t] = _INFINITE_KEY
@@ -365,7 +311,8 @@ def nearest_by_sets(row_columns, values, queries, tree, is_exact, nearest, tied)
                         computed_block[j] = n_blocks
                         for r in range(here):
                             square[r] = 0.0
-                        _add_squares(row_columns, values, queries, i, j, block, square)
+                        for coordinate in range(first[j], stop[j]):
+                            _add_squares(values[coordinate], query[coordinate], block, square)
                     for r in range(here):
                         mine[r] += square[r]
                 c = node_sets[v]

@@ -6,26 +6,26 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    GaussianNB                  gaussian_nb:GaussianNBBackend           backend    Sums of log-likelihoods
-    CategoricalNB               discrete_nb:CategoricalNBBackend        backend    Sums of log-likelihoods
-    MultinomialNB               discrete_nb:MultinomialNBBackend        backend    Sums of counts and their logarithms
-    BernoulliNB                 discrete_nb:BernoulliNBBackend          backend    Sums of log-likelihoods
-    MixedNB                     mixed_nb:MixedNBBackend                 backend    Sums of log-likelihoods
-    mixed_bayes                 mixed_nb:MixedNB                        estimator  Naive Bayes on mixed columns
-    KNeighborsClassifier        knn:KNeighborsClassifierBackend         backend    Sums of squared differences
-    KNeighborsRegressor         knn:KNeighborsRegressorBackend          backend    Sums of squared differences
-    LinearRegression            linear:LinearRegressionBackend          backend    Products of columns
-    Ridge                       linear:RidgeBackend                     backend    Products of columns
-    LinearDiscriminantAnalysis  discriminant:LinearDiscriminantBackend  backend    Products of columns within classes
-    gaussian_nb                 named_models:make_gaussian_nb           model      Gaussian naive Bayes
-    naive_bayes                 named_models:make_naive_bayes           model      Naive Bayes
-    knn                         named_models:make_knn                   model      Nearest neighbours
-    linear                      named_models:make_linear                model      Linear model
-    ridge                       named_models:make_ridge                 model      Ridge regression
-    logistic                    named_models:make_logistic              model      Logistic regression
-    tree                        named_models:make_tree                  model      Decision tree
-    forest                      named_models:make_forest                model      Random forest
-    gradient_boosting           named_models:make_gradient_boosting     model      Gradient boosting
+    GaussianNB                  naive_bayes:GaussianNBBackend            backend    Sums of log-likelihoods
+    CategoricalNB               naive_bayes:CategoricalNBBackend         backend    Sums of log-likelihoods
+    MultinomialNB               naive_bayes:MultinomialNBBackend         backend    Sums of counts and their logarithms
+    BernoulliNB                 naive_bayes:BernoulliNBBackend           backend    Sums of log-likelihoods
+    MixedNB                     naive_bayes:MixedNBBackend               backend    Sums of log-likelihoods
+    mixed_bayes                 mixed_nb:MixedNB                         estimator  Naive Bayes on mixed columns
+    KNeighborsClassifier        knn:KNeighborsClassifierBackend          backend    Sums of squared differences
+    KNeighborsRegressor         knn:KNeighborsRegressorBackend           backend    Sums of squared differences
+    LinearRegression            linear:LinearRegressionBackend           backend    Products of columns
+    Ridge                       linear:RidgeBackend                      backend    Products of columns
+    LinearDiscriminantAnalysis  linear:LinearDiscriminantBackend         backend    Products of columns within classes
+    gaussian_nb                 named_models:make_gaussian_nb            model      Gaussian naive Bayes
+    naive_bayes                 named_models:make_naive_bayes            model      Naive Bayes
+    knn                         named_models:make_knn                    model      Nearest neighbours
+    linear                      named_models:make_linear                 model      Linear model
+    ridge                       named_models:make_ridge                  model      Ridge regression
+    logistic                    named_models:make_logistic               model      Logistic regression
+    tree                        named_models:make_tree                   model      Decision tree
+    forest                      named_models:make_forest                 model      Random forest
+    gradient_boosting           named_models:make_gradient_boosting      model      Gradient boosting
     """,
 )
 

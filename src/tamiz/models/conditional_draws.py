@@ -53,34 +53,22 @@ class _FoldMoments:
 
 @dataclass(frozen=True)
 class Regression:
-    """Regressions of a column's number, of whether it is missing, or of its levels on other columns, one per fold.
+    """Regressions of a column's number, of whether it is missing, or of its levels on other columns, one per fold."""
 
-    Attributes
-    ----------
-    is_fitted : ndarray of shape (n_rows,), bool
-        The rows where what is predicted is present.
-    known : ndarray
-        The columns that predict.
-    lines : list of (ndarray of shape (n_targets,), ndarray of shape (n_features, n_targets))
-        Intercepts and coefficients of the ridge regressions.
-    predicted : ndarray of shape (n_rows, n_targets)
-        Predictions of each row by the fold that tests it.
-    n_coefficients : float
-        The effective number of coefficients: the trace of the ridge regression's hat matrix, and the terms.
-    terms : tuple of (int, int)
-    weights : list of ndarray of shape (1 + n_term_features, n_targets)
-        Intercepts and coefficients of the terms.
-    trees : list of list
-        For each fold the boosted trees of each target, empty where they do not help.
-    """
-
+    # The rows where what is predicted is present.
     is_fitted: Masks
+    # The columns that predict.
     known: Indices
+    # Intercepts and coefficients of the ridge regressions.
     lines: list[tuple[Floats, Floats]]
+    # Predictions of each row by the fold that tests it, of shape (n_rows, n_targets).
     predicted: Floats
+    # The effective number: the trace of the ridge regression's hat matrix, and the terms.
     n_coefficients: float
     terms: tuple[_Term, ...] = ()
+    # Intercepts and coefficients of the terms.
     weights: tuple[Floats, ...] = ()
+    # For each fold the boosted trees of each target, empty where they do not help.
     trees: tuple[list[Any], ...] = ()
 
 
@@ -91,18 +79,8 @@ class ConditionalSampler:
     with the residuals, and then boosted trees where these predict better. A row draws from the rows of other folds with the nearest
     predictions, about the square root of their number: a level or a missing value as it is, a number plus the difference of the
     predictions, and of this the nearest number in the training rows. All predictions are of rows that a regression has not seen,
-    so that their errors are those of new rows.
+    so that their errors are those of new rows. The folds test each row at most once, and the seed is that of the trees.
 
-    Parameters
-    ----------
-    table : Table
-    folds : Folds
-        Each row is tested at most once.
-    seed : int
-        Of the trees.
-
-    Notes
-    -----
     The features of a column are its number and an indicator of missing values, or indicators of its levels, standardised on all
     rows. Cost for each fold O(q^2 (n + q)) for q features, and for each column O(n p^2) to look for products; trees take some 50 ms
     for each feature of a column with curves or products.

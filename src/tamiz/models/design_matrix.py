@@ -1,38 +1,53 @@
-"""The design matrix: the rows of a table as numbers, for estimators of numbers."""
+"""The design matrix: the rows of a table as numbers, and sums over the training and test rows of folds.
+
+`EncodedMatrix` has the rows in memory. Where they do not fit, or where workers read them, backends compute with the statistics
+`TrainingSums`, `FoldProductSums` and `PredictionCounts` instead, which passes over the table or its workers fill.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.models.folds import Fold
-from tamiz.models.native_table import column_to_floats, is_number_like
+from tamiz.models.estimators import MatrixEncoding
+from tamiz.models.folds import Fold, Folds
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import ImputationNote
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.base import Block
+from tamiz.statistics.base import Block, Statistic
+from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import design_matrix
+from tamiz.statistics.moments import Moments
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
-from tamiz.table.encode import Encoding, check_has_features, level_indicators
-from tamiz.table.schema import Schema
+from tamiz.table.encode import CoordinateMoments, Encoding, check_has_features, level_indicators
+from tamiz.table.schema import Column, Schema
 from tamiz.table.views import weights_or_ones
-
-# "none": numbers as they are. "codes": also the number of every level. "indicators": also a 0/1 indicator for every level; missing
-# values stay NaN. "standard": numbers standardised and indicators scaled, by the training rows of every fold.
-MatrixEncoding = Literal["none", "codes", "indicators", "standard"]
+from tamiz.table.worker_tasks import store_rows
 
 # What reads the values, in the notes on their imputation.
 CROSS_VALIDATED_MODELS = "models in cross-validation"
 # Matrices of one fold that exist at once beside the table's: training and test rows of two threads, and intermediate results.
 N_FOLD_MATRICES = 4
-_FEWER_VALUES = "Leave columns out with kinds, or rows."
+_TRAIN, _TEST = 1, 2
+
+
+def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
+    """Return a column as float64: False and True as 0 and 1, text of digits as numbers, missing values as NaN."""
+    if values.dtype.kind == "f":
+        return values.astype(np.float64, copy=False)
+    numbers = np.array([0.0, 1.0] if column.kind == "boolean" else [float(level) for level in column.levels])
+    if column.kind == "boolean" and len(column.levels) == 1:
+        numbers = numbers[[int(column.levels == ("True",))]]
+    return np.append(numbers, np.nan)[values]
 
 
 class MatrixEncoder:
@@ -41,50 +56,43 @@ class MatrixEncoder:
     "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "codes" has these, and
     the number of the level of each other category, with missing values as NaN. "indicators" has the
     numbers, then an indicator for each level of each category, with missing values as NaN. "standard" standardises these numbers
-    and divides an indicator by the square root of its share; a missing value is the mean.
-
-    Parameters
-    ----------
-    schema : Schema
-    encoding : {"standard", "indicators", "codes", "none"}
-    impute : bool, default=True
-        Whether a standardised missing value is replaced by the mean; else it stays NaN.
+    and divides an indicator by the square root of its share; a missing value is the mean, or stays NaN with `impute=False`.
 
     Attributes
     ----------
     coordinates : list of ndarray
         For every column of the table its coordinates, ascending; none for an excluded column.
+    column_of : ndarray of shape (n_coordinates,)
+        The column of the table that each coordinate belongs to.
     fitted : list of (Encoding, ndarray)
         For every fold its standard encoding, and which coordinates have no value among its training rows.
     """
 
     def __init__(self, schema: Schema, encoding: MatrixEncoding, *, impute: bool = True) -> None:
         self.schema, self.encoding, self.impute = schema, encoding, impute and encoding == "standard"
+        self.has_indicators = encoding in ("indicators", "standard")
         self.coordinates: list[Indices] = [np.empty(0, dtype=np.intp) for _ in range(schema.n_columns)]
         self.fitted: list[tuple[Encoding, Masks]] = []
-        self._coded = {j for j in schema.categorical if not is_number_like(schema.columns[j])}
+        self._coded = {j for j in schema.categorical if not schema.columns[j].is_number_like}
         if not self.has_indicators:
             for j in sorted(self._coded) if encoding == "none" else ():
                 raise DataError(f"Column {schema.columns[j].name!r} contains categories; pass encode=True.")
             for k, j in enumerate(schema.used.tolist()):
                 self.coordinates[j] = np.array([k], dtype=np.intp)
-            return
-        check_has_features(schema)
-        done = 0
-        for j in (*schema.numeric, *schema.categorical):
-            width = 1 if schema.columns[j].is_number else len(schema.columns[j].levels)
-            self.coordinates[j] = np.arange(done, done + width, dtype=np.intp)
-            done += width
-
-    @property
-    def has_indicators(self) -> bool:
-        return self.encoding in ("indicators", "standard")
-
-    @property
-    def n_coordinates(self) -> int:
-        return sum(map(len, self.coordinates))
+        else:
+            check_has_features(schema)
+            done = 0
+            for j in (*schema.numeric, *schema.categorical):
+                width = 1 if schema.columns[j].is_number else len(schema.columns[j].levels)
+                self.coordinates[j] = np.arange(done, done + width, dtype=np.intp)
+                done += width
+        self.n_coordinates = sum(map(len, self.coordinates))
+        self.column_of = np.empty(self.n_coordinates, dtype=np.intp)
+        for j, own in enumerate(self.coordinates):
+            self.column_of[own] = j
 
     def for_columns(self, columns: Indices) -> MatrixEncoder:
+        """Return the encoder of some of the columns."""
         wanted = set(columns.tolist())
         schema = replace(
             self.schema,
@@ -139,6 +147,7 @@ class MatrixEncoder:
         return Encoding.from_moments(self.schema, mean, std[:n_numeric], total_weight), absent
 
     def notes(self) -> list[Verdict]:
+        """Return a note on the imputation of missing values."""
         schema = self.schema
         of_numbers, of_levels = (
             sum(schema.columns[j].n_missing for j in kind) for kind in (schema.numeric, schema.categorical)
@@ -150,15 +159,14 @@ class MatrixEncoder:
         return [ImputationNote(f"{values} {how} in the training rows of a fold.", CROSS_VALIDATED_MODELS)] if n else []
 
     def to_coordinates(self, candidates: Candidates) -> Candidates:
+        """Return sets of columns as sets of their coordinates."""
         widths = np.array([len(own) for own in self.coordinates], dtype=np.intp)
         if self.n_coordinates == len(widths) and (widths == 1).all():
             return candidates
-        column_of = np.repeat(np.arange(len(widths)), widths)
-        parents = np.empty((len(candidates.parents), self.n_coordinates), dtype=bool)
-        parents[:, np.concatenate(self.coordinates)] = candidates.parents[:, column_of]
         flipped_widths = widths[candidates.flipped]
         starts = np.concatenate([[0], np.cumsum(flipped_widths)])[candidates.starts].astype(np.intp)
         flipped = [self.coordinates[j] for j in candidates.flipped.tolist()]
+        parents = candidates.parents[:, self.column_of]
         return Candidates(
             parents, candidates.parent_index, starts, np.concatenate(flipped) if flipped else candidates.flipped
         )
@@ -173,14 +181,6 @@ class EncodedMatrix(MatrixEncoder):
 
     All folds have the coordinates of the whole table. A standardised coordinate whose column or level does not occur in the
     training rows of a fold is 0 in that fold. Only the table's values and the encodings are stored; rows are encoded on request.
-
-    Parameters
-    ----------
-    table : Table
-    folds : sequence of Fold
-    encoding : {"standard", "indicators", "codes", "none"}, default="standard"
-    impute : bool, default=True
-        Whether a standardised missing value is replaced by the mean; else it stays NaN.
     """
 
     def __init__(
@@ -198,7 +198,8 @@ class EncodedMatrix(MatrixEncoder):
 
     def _read_values(self, table: Table) -> Floats:
         n_rows, width = self.schema.n_rows, self.n_coordinates
-        what, advice = f"A matrix of {n_rows:,} rows and {width:,} columns for an estimator", _FEWER_VALUES
+        what = f"A matrix of {n_rows:,} rows and {width:,} columns for an estimator"
+        advice = "Leave columns out with kinds, or rows."
         if self.has_indicators:
             what = f"An encoded matrix of {n_rows:,} rows and {width:,} coordinates"
             advice = "Use naive Bayes without encode=True, or fewer rows."
@@ -213,6 +214,7 @@ class EncodedMatrix(MatrixEncoder):
         return self._encode_rows(fold, fold.train, coordinates)
 
     def test_rows(self, fold: Fold, coordinates: Indices | None = None) -> Floats:
+        """Return likewise the test rows of a fold."""
         return self._encode_rows(fold, fold.test, coordinates)
 
     def transposed_values(self) -> Floats | None:
@@ -240,3 +242,294 @@ class EncodedMatrix(MatrixEncoder):
             mean[k] = values[0] if (values == values[0]).all() else here @ values / total[k]
             squares[k] = here @ (values - mean[k]) ** 2
         return total, mean, squares, float(weight.sum())
+
+
+@dataclass(frozen=True)
+class ColumnProducts:
+    """Means of columns in classes, and weighted products of the columns about these means: mergeable.
+
+    Attributes
+    ----------
+    class_weight : ndarray of shape (n_classes,)
+        Weight of the rows.
+    mean : ndarray of shape (n_classes, n_columns)
+        0 in a class without rows, and without centring.
+    scatter : ndarray of shape (n_columns, n_columns)
+        Weighted products of columns about the class means.
+    lowest, highest : ndarray of shape (n_columns,)
+        The extreme values.
+    """
+
+    class_weight: Floats
+    mean: Floats
+    scatter: Floats
+    lowest: Floats
+    highest: Floats
+
+    @classmethod
+    def empty(cls, n_classes: int, width: int) -> ColumnProducts:
+        low, high = np.full(width, np.inf), np.full(width, -np.inf)
+        return cls(np.zeros(n_classes), np.zeros((n_classes, width)), np.zeros((width, width)), low, high)
+
+    @property
+    def max_abs(self) -> Floats:
+        return np.maximum(self.highest, -self.lowest)
+
+    @classmethod
+    def from_rows(
+        cls, rows: Floats, codes: NDArray[np.int64], weights: Floats, n_classes: int, *, centred: bool
+    ) -> ColumnProducts:
+        total = np.bincount(codes, weights, n_classes).astype(np.float64)
+        mean = np.zeros((n_classes, rows.shape[1]))
+        deviations = rows
+        if centred:
+            for k in np.flatnonzero(total):
+                mean[k] = weights[codes == k] @ rows[codes == k] / total[k]
+            deviations = rows - mean[codes]
+        scatter = deviations.T @ (deviations * weights[:, None])
+        return cls(total, mean, scatter, rows.min(axis=0), rows.max(axis=0))
+
+    def merge(self, other: ColumnProducts) -> ColumnProducts:
+        """Return the products of both sets of rows; only squares are added, so nothing cancels."""
+        total = self.class_weight + other.class_weight
+        share = divide_or_zero(other.class_weight, total)
+        between = np.where(
+            (self.class_weight > 0)[:, None] & (other.class_weight > 0)[:, None], other.mean - self.mean, 0.0
+        )
+        mean = np.where((self.class_weight > 0)[:, None], self.mean + share[:, None] * between, other.mean)
+        apart = between * np.sqrt(self.class_weight * share)[:, None]
+        return ColumnProducts(
+            total,
+            mean,
+            self.scatter + other.scatter + apart.T @ apart,
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+        )
+
+
+def leave_one_out(parts: Sequence[ColumnProducts], outside: ColumnProducts | None) -> Iterator[ColumnProducts]:
+    """Yield for each part the merged products of all other parts and of `outside`, by halving: each is merged log(n) times."""
+    if len(parts) == 1:
+        assert outside is not None
+        yield outside
+        return
+    halves = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+    for mine, others in (halves, halves[::-1]):
+        merged = merge_products(others)
+        yield from leave_one_out(mine, merged if outside is None else outside.merge(merged))
+
+
+def merge_products(parts: Sequence[ColumnProducts]) -> ColumnProducts:
+    """Return the products of all rows of one or more parts, merged in a balanced tree."""
+    if len(parts) == 1:
+        return parts[0]
+    return merge_products(parts[: len(parts) // 2]).merge(merge_products(parts[len(parts) // 2 :]))
+
+
+@dataclass(frozen=True)
+class RowRoles:
+    """In which folds each row is a training or test row, and further values of the rows, as tasks on workers read them.
+
+    Attributes
+    ----------
+    roles : tuple
+        For every fold a column.
+    values : tuple
+        Further columns.
+    arrays : tuple
+        What the columns are stored from; a stored column is deleted with its array.
+    """
+
+    roles: tuple[Any, ...]
+    values: tuple[Any, ...] = ()
+    arrays: tuple[NDArray[Any], ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, folds: Folds) -> RowRoles:
+        roles = np.zeros((len(folds), table.schema.n_rows), dtype=np.int8)
+        for own, fold in zip(roles, folds, strict=True):
+            own[fold.train] |= _TRAIN
+            own[fold.test] |= _TEST
+        return cls(tuple(store_rows(table.workers, own) for own in roles), (), tuple(roles))
+
+    def with_values(self, table: Table, values: Iterable[NDArray[Any]]) -> RowRoles:
+        arrays = tuple(values)
+        stored = tuple(store_rows(table.workers, one) for one in arrays)
+        return RowRoles(self.roles, stored, (*self.arrays, *arrays))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "arrays": ()}
+
+    def rows(self, block: Block, fold: int, role: int) -> Indices:
+        own = np.asarray(self.roles[fold][block.rows.start : block.rows.stop])
+        return np.flatnonzero(own & role)
+
+    def at(self, block: Block, value: int) -> NDArray[Any]:
+        return np.asarray(self.values[value][block.rows.start : block.rows.stop])
+
+
+def has_repeated_rows(folds: Folds) -> bool:
+    """Return whether a row occurs more than once among the training or test rows of a fold."""
+    return any((np.diff(rows) == 0).any() for fold in folds for rows in (fold.train, fold.test))
+
+
+class _FoldStatistic(Statistic):
+    """Base class of sums that know the roles of the rows; they leave them on the worker."""
+
+    def __init__(self, columns: Sequence[int], roles: RowRoles | None) -> None:
+        self.columns = tuple(columns)
+        self.roles = roles
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "roles": None if self.n_samples else self.roles}
+
+    def update(self, block: Block) -> Self:
+        assert self.roles is not None
+        values = {j: np.asarray(values) for j, values in block.values.items()}
+        self._add_rows(replace(block, values=values, numeric_matrix=None), self.roles)
+        self.n_samples += len(block.rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        self._add_sums(other)
+        self.n_samples += other.n_samples
+        return self
+
+    @abstractmethod
+    def _add_rows(self, block: Block, roles: RowRoles) -> None:
+        """Add the rows of a block."""
+
+    @abstractmethod
+    def _add_sums(self, other: Self) -> None:
+        """Add the sums of other rows."""
+
+
+class TrainingSums(_FoldStatistic):
+    """Copies of statistics, filled with the training rows of every fold (`folds`)."""
+
+    def __init__(self, statistics: Sequence[Any], roles: RowRoles) -> None:
+        super().__init__(sorted({j for one in statistics for j in one.columns}), roles)
+        self._statistics = list(statistics)
+        self.folds = [[one.empty() for one in statistics] for _ in roles.roles]
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), id(self.roles), *(one.key for one in self._statistics)
+
+    def empty(self) -> Self:
+        assert self.roles is not None
+        return type(self)(self._statistics, self.roles)
+
+    def _add_rows(self, block: Block, roles: RowRoles) -> None:
+        for fold, own in enumerate(self.folds):
+            rows = roles.rows(block, fold, _TRAIN)
+            y, weight = (None if one is None else one[rows] for one in (block.y, block.weight))
+            part = Block(range(len(rows)), {j: values[rows] for j, values in block.values.items()}, y, weight)
+            for statistic in own if len(rows) else ():
+                statistic.update(part)
+
+    def _add_sums(self, other: Self) -> None:
+        for mine, theirs in zip(self.folds, other.folds, strict=True):
+            for one, two in zip(mine, theirs, strict=True):
+                one.merge(two)
+
+    def finish(self) -> None:
+        for own in self.folds:
+            for statistic in own:
+                statistic.finish()
+
+
+class FoldProductSums(_FoldStatistic):
+    """Products of the coordinates of the training and the test rows of every fold, about their means in classes.
+
+    The first value of the roles is the class of each row; the others are targets, which become the last coordinates. `train` and
+    `test` have the products of every fold.
+    """
+
+    def __init__(self, encoder: MatrixEncoder, roles: RowRoles, n_classes: int, *, centred: bool) -> None:
+        super().__init__(encoder.schema.used.tolist(), roles)
+        self._encoder, self._n_classes, self._centred = encoder, n_classes, centred
+        width = encoder.n_coordinates + len(roles.values) - 1
+        self.train, self.test = ([ColumnProducts.empty(n_classes, width) for _ in roles.roles] for _ in range(2))
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), id(self._encoder), id(self.roles), self._n_classes, self._centred
+
+    def empty(self) -> Self:
+        assert self.roles is not None
+        return type(self)(self._encoder, self.roles, self._n_classes, centred=self._centred)
+
+    def _add_rows(self, block: Block, roles: RowRoles) -> None:
+        values = self._encoder.values(block)
+        codes, weights = roles.at(block, 0).astype(np.int64), block.weight_or_ones
+        targets = [roles.at(block, k) for k in range(1, len(roles.values))]
+        # A NaN, or a value that is too large to be squared, makes a sum NaN or infinite: a refit then reports it.
+        with np.errstate(invalid="ignore", over="ignore"):
+            for fold in range(len(roles.roles)):
+                encoded = np.column_stack([self._encoder.encode(values.copy(), fold), *targets])
+                for sums, role in ((self.train, _TRAIN), (self.test, _TEST)):
+                    rows = roles.rows(block, fold, role)
+                    if len(rows):
+                        given = encoded[rows], codes[rows], weights[rows]
+                        products = ColumnProducts.from_rows(*given, self._n_classes, centred=self._centred)
+                        sums[fold] = sums[fold].merge(products)
+
+    def _add_sums(self, other: Self) -> None:
+        with np.errstate(invalid="ignore", over="ignore"):
+            for mine, theirs in ((self.train, other.train), (self.test, other.test)):
+                mine[:] = [one.merge(two) for one, two in zip(mine, theirs, strict=True)]
+
+
+# predict(block, test_rows, codes, counts, doubtful) adds to the counts of every candidate and fold the weights of a block's test
+# rows by class and predicted class, and fills in which of them rounding could change. On workers it must be a picklable object.
+Predict = Callable[[Block, list[Indices], NDArray[np.int64], Floats, Masks], None]
+
+
+class PredictionCounts(_FoldStatistic):
+    """Confusion counts of candidates in every fold, and in which folds rounding could change them.
+
+    `columns` are predicted from; the first value of the roles is the class of each row. `counts` has the shape (n_candidates,
+    n_folds, n_classes, n_classes), `doubtful` the shape (n_candidates, n_folds).
+    """
+
+    def __init__(self, columns: Sequence[int], roles: RowRoles, predict: Predict, shape: tuple[int, ...]) -> None:
+        super().__init__(columns, roles)
+        self._predict = predict
+        self.counts, self.doubtful = np.zeros(shape), np.zeros(shape[:2], dtype=bool)
+
+    @property
+    def key(self) -> Hashable:
+        return type(self), id(self._predict), id(self.roles)
+
+    def empty(self) -> Self:
+        assert self.roles is not None
+        return type(self)(self.columns, self.roles, self._predict, self.counts.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "_predict": None} if self.n_samples else state
+
+    def _add_rows(self, block: Block, roles: RowRoles) -> None:
+        doubtful = np.zeros_like(self.doubtful)
+        test_rows = [roles.rows(block, fold, _TEST) for fold in range(len(roles.roles))]
+        self._predict(block, test_rows, roles.at(block, 0).astype(np.int64), self.counts, doubtful)
+        self.doubtful |= doubtful
+
+    def _add_sums(self, other: Self) -> None:
+        self.counts += other.counts
+        self.doubtful |= other.doubtful
+
+
+def fit_encodings(encoder: MatrixEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
+    """Fit the standard encoding of every fold in a pass over the table."""
+    schema = table.schema
+    (sums,) = table.reduce(
+        TrainingSums((Moments(schema.numeric), LevelCounts(schema.categorical, Coding(schema.n_levels, {}))), roles)
+    )
+    weight = weights_or_ones(table)
+    for (moments, counts), fold in zip(sums.folds, folds, strict=True):
+        found = CoordinateMoments.of(moments, counts, float(weight[fold.train].sum()))
+        encoder.fitted.append(
+            encoder.fit_fold(found.present_weight, found.mean, found.squared_deviations, found.total_weight)
+        )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.models.native_table import is_number_like
 from tamiz.runtime.user_warnings import list_names
 from tamiz.table.base import Table
 from tamiz.table.schema import Column, Schema
+
+# How columns become numbers. "none": numbers as they are. "codes": also the number of every level. "indicators": also a 0/1
+# indicator for every level; missing values stay NaN. "standard": numbers standardised and indicators scaled, by the training rows
+# of every fold.
+MatrixEncoding = Literal["none", "codes", "indicators", "standard"]
 
 _LARGEST_SEED = 2**31
 # Types of estimators that need no target.
@@ -43,12 +47,7 @@ class EstimatorAdapter(BaseEstimator):
 
     All other methods and attributes are those of the object, so that a scorer finds `predict_proba` if there is one.
 
-    Parameters
-    ----------
-    estimator : object
-        Copied by `sklearn.clone`, or by `copy.deepcopy` if `clone` raises.
-    has_classes : bool
-        Whether it predicts classes.
+    It is copied by `sklearn.clone`, or by `copy.deepcopy` if `clone` raises.
     """
 
     def __init__(self, estimator: Any, has_classes: bool) -> None:
@@ -265,7 +264,7 @@ def check_accepts_columns(estimator: Any, schema: Schema) -> None:
     columns = [schema.columns[j] for j in schema.used.tolist()]
     if not _accepts_categories(estimator):
         for column in columns:
-            if not is_number_like(column):
+            if not column.is_number_like:
                 raise DataError(
                     f"Column {column.name!r} contains {non_numeric_kind(column)}, and {name} accepts only numbers: pass "
                     "encode=True, or a pipeline that encodes."
@@ -282,7 +281,7 @@ def check_accepts_columns(estimator: Any, schema: Schema) -> None:
 
 def needs_encoding(estimator: Any, schema: Schema) -> bool:
     """Return whether a table has text that a plain scikit-learn estimator, which accepts negative numbers, does not accept."""
-    if all(is_number_like(schema.columns[j]) for j in schema.used.tolist()) or not is_plain_sklearn(estimator):
+    if all(schema.columns[j].is_number_like for j in schema.used.tolist()) or not is_plain_sklearn(estimator):
         return False
     return not _accepts_categories(estimator) and not get_tags(estimator).input_tags.positive_only
 

@@ -1,36 +1,50 @@
-"""Cross-validated scores of column sets, by a fold backend or by refits."""
+"""Cross-validated scores of column sets as merits, by a fold backend or by refits, and the importances of columns in the models.
+
+`WrapperEvaluator` scores a model, `ClassIndicatorEvaluator` ridge regression on class indicators.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from scipy import sparse
 from sklearn import config_context, get_config
+from sklearn.linear_model import Ridge
 
-from tamiz.arrays import Floats, Indices, Masks, is_missing
-from tamiz.models.base import CVTask, FittedFold, FoldBackend
+from tamiz.arrays import Floats, Indices, Masks, divide_or_zero, is_missing
+from tamiz.exceptions import DataError
+from tamiz.models.backends import (
+    FittedFold,
+    FoldBackend,
+    FoldRows,
+    HasLikelihoods,
+    HasSetNotes,
+    RefitBackend,
+    SharesProducts,
+    choose_backend,
+    confusion_scorer,
+    likelihood_scorer,
+    roc_areas,
+    squared_error_scorer,
+)
 from tamiz.models.estimators import model_importances
-from tamiz.models.fit_errors import DegenerateSetError, error_context
-from tamiz.models.fit_warnings import FitWarnings
 from tamiz.models.fold_scorer import FoldScorer
 from tamiz.models.folds import Fold, Folds
-from tamiz.models.permutation_losses import check_permutable, column_positions, permutation_losses
-from tamiz.models.refits import RefitBackend
-from tamiz.models.score_functions import confusion_scorer, likelihood_scorer, squared_error_scorer
-from tamiz.models.scoring import PREDICTION_SCORER
-from tamiz.models.task import overlap_warnings
+from tamiz.models.scoring import PREDICTION_SCORER, resolve_scoring
+from tamiz.models.task import CVTask, DegenerateSetError, FitWarnings, error_context
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.runtime.verdicts import Verdict
 from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator, ImportanceGetter, MeritProperties, Unit
+from tamiz.subsets.evaluator import Evaluator, ImportanceGetter, Unit
 
 # Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
 _LIKELIHOOD_COST = 250.0
@@ -43,27 +57,30 @@ _IMPORTANCE_DIGITS = 12
 _MAX_STD_RATIO = 10.0
 # Memory addresses in reprs differ between processes.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+# Values that are predicted from at a time: several permutations share the overhead of one call of predict.
+_VALUES_PER_BATCH = 2**20
+
+Permutation = Indices
+# Column positions in the test rows, and the permutation of their values.
+ColumnPermutation = tuple[Indices, Permutation]
 
 
 class WrapperEvaluator(Evaluator):
-    """Mean cross-validation score of column sets.
+    """Mean cross-validation score of column sets; `method` is a sentence on how scores are computed.
 
     The score of the empty set is the baseline score on the same folds: that of class frequencies or of the mean. Without a target
     the empty set scores minus infinity.
-
-    Parameters
-    ----------
-    task : CVTask
-    backend : FoldBackend
-    method : str
-        A sentence on how scores are computed.
     """
 
     def __init__(self, task: CVTask, backend: FoldBackend, method: str) -> None:
         self.task = task
         self.backend = backend
-        self._method = method
-        self._scorer = FoldScorer(task, backend)
+        self.method = method
+        self.scorer = FoldScorer(task, backend)
+        self.evaluation_cost = backend.evaluation_cost()
+        from_sums = confusion_scorer(task) or squared_error_scorer(task)
+        if not from_sums and isinstance(backend, HasLikelihoods) and likelihood_scorer(task) is not None:
+            self.evaluation_cost = max(self.evaluation_cost, _LIKELIHOOD_COST * len(task.folds))
         # The error of the first set without a score, and the number of such sets.
         self._first_unscored, self._n_unscored = "", 0
         self._unit_notes: list[Verdict] = []
@@ -73,22 +90,30 @@ class WrapperEvaluator(Evaluator):
     def name(self) -> str:
         return f"{self.task.scoring.name.replace('_', ' ')} of {self.task.label}"
 
-    @property
-    def method(self) -> str:
-        return self._method
-
-    @property
-    def evaluation_cost(self) -> float:
-        cost, sum_scorer = (
-            self.backend.evaluation_cost(),
-            confusion_scorer(self.task) or squared_error_scorer(self.task),
-        )
-        if sum_scorer is None and self.backend.has_likelihoods and likelihood_scorer(self.task) is not None:
-            return max(cost, _LIKELIHOOD_COST * len(self.task.folds))
-        return cost
-
     def evaluate(self, candidates: Candidates) -> Floats:
         return self.fold_scores(candidates).mean(axis=1)
+
+    def fold_scores(self, candidates: Candidates, needed: Masks | None = None) -> Floats:
+        """Return the score of every candidate in every fold, or in those needed, of shape (n_candidates, n_folds).
+
+        It is minus infinity for a set on which a fit fails because columns are constant or dependent in the rows of a fold.
+        """
+        try:
+            return self.scorer.scores(candidates, needed)[0]
+        except DegenerateSetError as error:
+            n = len(candidates)
+            if n == 1:
+                self._first_unscored, self._n_unscored = self._first_unscored or str(error), self._n_unscored + 1
+                return np.full((1, len(self.task.folds)), -np.inf)
+            halves = np.array_split(np.arange(n), 2)
+            parts = [(candidates[half], None if needed is None else needed[half]) for half in halves]
+            return np.concatenate([self.fold_scores(*part) for part in parts])
+
+    def scores_in_fold(self, fold: int, masks: Masks) -> Floats:
+        """Return the score of every set in one fold; minus infinity if a fit fails on a constant column."""
+        needed = np.zeros((len(masks), len(self.task.folds)), dtype=bool)
+        needed[:, fold] = True
+        return self.fold_scores(Candidates.from_masks(masks), needed)[:, fold]
 
     def importances(
         self, mask: Masks, units: Sequence[Unit], n_repeats: int, getter: ImportanceGetter = "auto"
@@ -111,10 +136,14 @@ class WrapperEvaluator(Evaluator):
         self, mask: Masks, units: Sequence[Unit], n_repeats: int, *, show_progress: bool = False
     ) -> tuple[Floats, Floats]:
         """Return the score of each fold, and its loss by each permutation, of shape (n_folds, n_units, n_repeats)."""
-        check_permutable(self.task)
+        folds = self.task.folds
+        if all(len(fold.test) < 2 for fold in folds):
+            raise DataError(
+                f"Each of the {len(folds):,} folds has 1 test row, and permutation importance needs at least 2: use fewer folds."
+            )
         refits, columns = self._refit_backend, np.flatnonzero(mask)
         if not units:
-            return np.zeros(len(self.task.folds)), np.empty((len(self.task.folds), 0, n_repeats))
+            return np.zeros(len(folds)), np.empty((len(folds), 0, n_repeats))
 
         # scikit-learn's configuration is local to this thread.
         config = get_config()
@@ -125,10 +154,9 @@ class WrapperEvaluator(Evaluator):
                 return permutation_losses(refits, columns, units, fold, n_repeats)
 
         with self.task.fit_warnings.capture():
-            n_folds = len(self.task.folds)
-            found = parallel.map_blocks(of_fold, range(n_folds))
+            found = parallel.map_blocks(of_fold, range(len(folds)))
             if show_progress:
-                found = progress.track_progress("Permuting columns in folds", found, n_folds)
+                found = progress.track_progress("Permuting columns in folds", found, len(folds))
             scores, losses = zip(*found, strict=True)
         return np.array(scores), np.array(losses)
 
@@ -136,12 +164,14 @@ class WrapperEvaluator(Evaluator):
         return self.backend.max_bytes()
 
     def identity_fields(self) -> dict[str, Any]:
-        """Return what the scores depend on beyond the columns and the data, so that no search resumes with another task."""
         return _task_identity_fields(self.task)
 
     def subset_notes(self, mask: Masks) -> list[str]:
         """Return notes about the score of a set and about the folds."""
-        return [*(self.backend.subset_notes(np.flatnonzero(mask)) if mask.any() else []), *self.task.folds.fold_notes]
+        found = []
+        if isinstance(self.backend, HasSetNotes) and mask.any():
+            found = self.backend.subset_notes(np.flatnonzero(mask))
+        return [*found, *self.task.folds.fold_notes]
 
     def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:  # noqa: ARG002 - the accuracy concerns the set as a whole
         """Return why no column raises the accuracy, for the empty set where one of two classes has nearly all rows."""
@@ -159,66 +189,13 @@ class WrapperEvaluator(Evaluator):
 
     def notes(self) -> list[Verdict]:
         """Return warnings about the folds, notes on the encoding, warnings of refits, and the number of sets without a score."""
-        encoding_notes = self.task.encoder.notes() if self.task.is_encoded else []
-        unscored = []
+        found = [*self.task.folds.fold_warnings, *self.task.folds.overlap_warnings, *self._unit_notes]
+        found += self.task.encoder.notes() if self.task.is_encoded else []
+        found += self.task.fit_warnings.notes(self.task.label)
         if self._n_unscored:
             sets = "1 set has" if self._n_unscored == 1 else f"{self._n_unscored:,} sets have"
-            unscored = [Verdict("TZ503", f"{sets} no score and cannot be selected. {self._first_unscored}")]
-        return [
-            *self.task.folds.fold_warnings,
-            *overlap_warnings(self.task.folds),
-            *self._unit_notes,
-            *encoding_notes,
-            *self.task.fit_warnings.notes(self.task.label),
-            *unscored,
-        ]
-
-    def fold_scores(self, candidates: Candidates, needed: Masks | None = None) -> Floats:
-        """Return the score of every candidate in every fold, or in those needed, of shape (n_candidates, n_folds).
-
-        It is minus infinity for a set on which a fit fails because columns are constant or dependent in the rows of a fold.
-        """
-        try:
-            return self._scorer.scores(candidates, needed)[0]
-        except DegenerateSetError as error:
-            n = len(candidates)
-            if n == 1:
-                self._count_unscored(error)
-                return np.full((1, len(self.task.folds)), -np.inf)
-            halves = np.array_split(np.arange(n), 2)
-            parts = [(candidates[half], None if needed is None else needed[half]) for half in halves]
-            return np.concatenate([self.fold_scores(*part) for part in parts])
-
-    def scores_in_fold(self, fold: int, masks: Masks) -> Floats:
-        """Return the score of every set in one fold; minus infinity if a fit fails on a constant column."""
-        if isinstance(self.backend, RefitBackend):
-            return self._refit_scores_in_fold(fold, masks)
-        needed = np.zeros((len(masks), len(self.task.folds)), dtype=bool)
-        needed[:, fold] = True
-        return self.fold_scores(Candidates.from_masks(masks), needed)[:, fold]
-
-    def _refit_scores_in_fold(self, fold: int, masks: Masks) -> Floats:
-        scorer, sets = self._scorer, [np.flatnonzero(mask) for mask in masks]
-        config, refit = get_config(), self.backend.fold_refitter(np.flatnonzero(masks.any(axis=0)), fold)
-
-        def of_set(columns: Indices) -> float | DegenerateSetError:
-            try:
-                return (
-                    scorer.score_set(columns, fold, refit, config)
-                    if len(columns)
-                    else float(scorer.baseline_scores[0, fold])
-                )
-            except DegenerateSetError as error:
-                return error
-
-        with self.task.fit_warnings.capture(), parallel.single_threaded() if scorer.has_few_rows else nullcontext():
-            found = list(parallel.map_blocks(of_set, sets))
-        for error in (one for one in found if isinstance(one, DegenerateSetError)):
-            self._count_unscored(error)
-        return np.array([-np.inf if isinstance(one, DegenerateSetError) else one for one in found])
-
-    def _count_unscored(self, error: DegenerateSetError) -> None:
-        self._first_unscored, self._n_unscored = self._first_unscored or str(error), self._n_unscored + 1
+            found.append(Verdict("TZ503", f"{sets} no score and cannot be selected. {self._first_unscored}"))
+        return found
 
     @cached_property
     def _refit_backend(self) -> RefitBackend:
@@ -231,34 +208,15 @@ class WrapperEvaluator(Evaluator):
         task = replace(self.task, folds=Folds((Fold(rows, rows[:1]),), "all rows"))
         return FoldImportances(RefitBackend(task), 0, self.task.fit_warnings, self._unit_notes)
 
-    @property
-    def has_few_rows(self) -> bool:
-        """Whether threads slow each other down in refits."""
-        return self._scorer.has_few_rows
-
     def fold_importances(self, fold: int) -> FoldImportances:
         """Return the importances of the models of a fold's training rows, which also have a score on its test rows."""
-        return FoldImportances(self._refit_backend, fold, self.task.fit_warnings, [], self._scorer)
+        return FoldImportances(self._refit_backend, fold, self.task.fit_warnings, [], self.scorer)
 
 
-class FoldImportances(MeritProperties):
-    """The importances that the models of a fold have themselves.
+class FoldImportances:
+    """The importances that the models of a fold have themselves, and with a scorer the score of each model.
 
-    Parameters
-    ----------
-    backend : RefitBackend
-    fold : int
-    fit_warnings : FitWarnings
-        Warnings of the fits are added.
-    notes : list of Verdict
-        A note on the units of columns is added once.
-    scorer : FoldScorer, default=None
-        Scores each model for whose set importances are computed.
-
-    Attributes
-    ----------
-    scores : dict of bytes to float
-        By the bytes of the mask.
+    Warnings of the fits are added to `fit_warnings`, and a note on the units of columns once to `notes`.
     """
 
     def __init__(
@@ -272,13 +230,10 @@ class FoldImportances(MeritProperties):
         self._backend, self._fold, self._notes, self._scorer = backend, fold, notes, scorer
         self._fit_warnings = fit_warnings
         self._config = get_config()
-        self.scores: dict[bytes, float] = {}
+        # The scores by the bytes of the mask, and the last model.
+        self._scores: dict[bytes, float] = {}
         self._found: tuple[bytes, FittedFold] | None = None
         self._units_checked = False
-
-    @cached_property
-    def _refit(self) -> Callable[[Indices], FittedFold]:
-        return self._backend.fold_refitter(self._backend.task.table.schema.used, self._fold)
 
     def importances(
         self,
@@ -290,7 +245,7 @@ class FoldImportances(MeritProperties):
         """Return the importances of units in the model of a set, None where "auto" finds none in the model."""
         task, columns = self._backend.task, np.flatnonzero(mask)
         fitted = self._fit(mask, columns)
-        positions = column_positions(task, columns)
+        positions = task.column_positions(columns)
         with error_context(task, columns, self._fold, task.label):
             found = model_importances(fitted.estimator, getter, sum(map(len, positions)))
         if found is None:
@@ -305,9 +260,13 @@ class FoldImportances(MeritProperties):
         return np.ldexp(np.round(mantissa, _IMPORTANCE_DIGITS), exponent)
 
     def score(self, mask: Masks) -> float:
-        if mask.tobytes() not in self.scores:
+        if mask.tobytes() not in self._scores:
             self._fit(mask, np.flatnonzero(mask))
-        return self.scores[mask.tobytes()]
+        return self._scores[mask.tobytes()]
+
+    @cached_property
+    def _fold_rows(self) -> FoldRows:
+        return self._backend.fold_rows(self._backend.task.table.schema.used, self._fold)
 
     def _fit(self, mask: Masks, columns: Indices) -> FittedFold:
         """Return the model of a set, and score it; the last one is kept."""
@@ -317,11 +276,91 @@ class FoldImportances(MeritProperties):
         task = self._backend.task
         with config_context(**self._config), self._fit_warnings.capture(), self._fit_warnings.record_fit():
             with error_context(task, columns, self._fold, task.label):
-                fitted = self._refit(columns)
+                fitted = self._fold_rows.refit(task.estimator, columns)
             if self._scorer is not None:
-                self.scores[key] = self._scorer.score_fitted(fitted, columns, self._fold)
+                (self._scores[key],) = self._scorer.score_fitted(fitted, columns, self._fold, [0])
         self._found = key, fitted
         return fitted
+
+
+class ClassIndicatorEvaluator(Evaluator):
+    """The share of the class indicators' variance that ridge regression explains on test rows.
+
+    .. math:: R^2_f = 1 - \\frac{\\sum_k \\sum_{i \\in f} (z_{ik} - \\hat z_{ik})^2}
+        {\\sum_k \\sum_{i \\in f} (z_{ik} - \\bar z_{fk})^2}
+
+    for the indicators :math:`z_{ik}` of the classes k in the test rows i of fold f. The merit is the mean over the folds. The
+    predictions are the decision values of scikit-learn's RidgeClassifier, scored by squared error instead of by the predicted
+    class: where 1 row of 20 is in a class, accuracy is often the same for informative columns and for none.
+
+    The task is that of a RidgeClassifier.
+
+    References
+    ----------
+    Hastie, Tibshirani and Buja (1994), Flexible discriminant analysis by optimal scoring, JASA 89.
+    """
+
+    def __init__(self, task: CVTask) -> None:
+        self.task = task
+        # With two classes one indicator is the complement of the other.
+        codes = range(len(task.classes)) if len(task.classes) > 2 else [1]
+        tasks = [_indicator_task(task, code) for code in codes]
+        self._evaluators = [WrapperEvaluator(one, *choose_backend(one)) for one in tasks]
+        leader = self._evaluators[0].backend
+        if isinstance(leader, SharesProducts) and all(type(one.backend) is type(leader) for one in self._evaluators):
+            leader.share_products([one.backend for one in self._evaluators[1:]])
+        self._total_squares = np.array([_total_squares(one) for one in tasks])
+        self.method = self._evaluators[0].method
+        self.evaluation_cost = sum(part.evaluation_cost for part in self._evaluators)
+
+    @property
+    def name(self) -> str:
+        return "R2 of ridge regression on the classes"
+
+    def evaluate(self, candidates: Candidates) -> Floats:
+        return self.fold_scores(candidates).mean(axis=1)
+
+    def fold_scores(self, candidates: Candidates) -> Floats:
+        """Return the score of every candidate in every fold, of shape (n_candidates, n_folds)."""
+        errors = sum(
+            (1 - part.fold_scores(candidates)) * squares
+            for part, squares in zip(self._evaluators, self._total_squares, strict=True)
+        )
+        total = self._total_squares.sum(axis=0)
+        return 1 - divide_or_zero(errors, total)
+
+    def max_bytes(self) -> float:
+        return sum(part.max_bytes() for part in self._evaluators)
+
+    def identity_fields(self) -> dict[str, Any]:
+        return self._evaluators[0].identity_fields()
+
+    def notes(self) -> list[Verdict]:
+        """Return the warnings of refits, and notes about the folds and the encoding."""
+        return list(dict.fromkeys(note for part in self._evaluators for note in part.notes()))
+
+    def subset_notes(self, mask: Masks) -> list[str]:
+        return self._evaluators[0].subset_notes(mask)
+
+
+def _indicator_task(task: CVTask, code: int) -> CVTask:
+    made = replace(
+        task,
+        estimator=Ridge(task.estimator.alpha),
+        target=(task.codes == code).astype(np.float64),
+        scoring=resolve_scoring("r2", has_classes=False),
+    )
+    # All classes share one design matrix.
+    vars(made)["encoder"] = task.encoder
+    if not task.reads_in_passes:
+        vars(made)["matrix"] = task.matrix
+    return made
+
+
+def _total_squares(task: CVTask) -> list[float]:
+    """Return the weighted sum of squares of the indicator about its mean in the test rows of every fold."""
+    tested = [(task.target[fold.test], task.weight_or_ones[fold.test]) for fold in task.folds]
+    return [float(weight @ (y - np.average(y, weights=weight)) ** 2) for y, weight in tested]
 
 
 def _unit_notes(task: CVTask) -> list[Verdict]:
@@ -344,6 +383,138 @@ def _unit_notes(task: CVTask) -> list[Verdict]:
         "StandardScaler in a pipeline."
     )
     return [Verdict("TZ211", sentence, (smallest, largest))]
+
+
+def permutation_losses(
+    backend: RefitBackend, columns: Indices, units: Sequence[Unit], fold: int, n_repeats: int
+) -> tuple[float, Floats]:
+    """Return a fold's score, and its loss by each permutation of each unit of columns, of shape (n_units, n_repeats).
+
+    All units share the same permutations, so that random draws do not add to their differences.
+    """
+    task = backend.task
+    fitted = backend.fit_fold(columns, fold)
+    positions = dict(zip(columns.tolist(), task.column_positions(columns), strict=True))
+    unit_positions = [np.concatenate([positions[j] for j in unit.tolist()]) for unit in units]
+    orders = _draw_permutations(task, columns, fold, n_repeats)
+    # The loss of a constant column is exactly 0.
+    varying = [u for u, at in enumerate(unit_positions) if any(_varies(fitted.test_rows, k) for k in at.tolist())]
+    permutations = [(unit_positions[u], order) for u in varying for order in orders]
+    respond, known = _response_score(task, fold), task.scored_rows(task.folds[fold].test)
+
+    def score_rows(rows: Any) -> float:
+        found = None if respond is None else respond(fitted.estimator, rows)
+        return task.scoring.score(fitted.estimator, rows, *known) if found is None else float(found[0])
+
+    permuted = np.empty(len(permutations))
+    for start, stop in parallel.block_ranges(
+        len(permutations), max(1, _VALUES_PER_BATCH // max(1, int(np.prod(fitted.test_rows.shape))))
+    ):
+        batch = permutations[start:stop]
+        found = None if respond is None else respond(fitted.estimator, permute_columns(fitted.test_rows, batch))
+        permuted[start:stop] = (
+            [score_rows(permute_columns(fitted.test_rows, [one])) for one in batch] if found is None else found
+        )
+    losses = np.zeros((len(units), n_repeats))
+    # The original rows are scored last: an estimator with copy=False may write into the rows that it predicts from.
+    score = score_rows(fitted.test_rows)
+    losses[varying] = score - permuted.reshape(len(varying), n_repeats)
+    return score, losses
+
+
+def _response_score(task: CVTask, fold: int) -> Callable[[Any, Any], Floats | None] | None:
+    """Return the score as a function of an estimator and repeated copies of the test rows; None where only the scorer computes it.
+
+    The function returns one score per copy, and None if a prediction is an unknown class or not finite.
+    """
+    if not task.has_target or task.scoring.requests:
+        return None
+    tested = task.folds[fold].test
+    codes, weights, classes = task.codes[tested], task.weight_or_ones[tested], task.classes
+    by_counts, by_squares = confusion_scorer(task), squared_error_scorer(task)
+    if by_counts is not None:
+
+        def of_classes(estimator: Any, rows: Any) -> Floats | None:
+            predicted, n = estimator.predict(rows), len(classes)
+            found = np.minimum(np.searchsorted(classes, predicted), n - 1)
+            if (classes[found] != predicted).any():
+                return None
+            cells = n * codes + found.reshape(-1, len(tested))
+            m = len(cells)
+            cells += n * n * np.arange(m)[:, None]
+            counts = np.bincount(cells.ravel(), np.tile(weights, m), n * n * m)
+            return by_counts(counts.reshape(m, n, n).astype(np.float64, copy=False))
+
+        return of_classes
+    if by_squares is not None:
+
+        def of_numbers(estimator: Any, rows: Any) -> Floats | None:
+            predicted = estimator.predict(rows)
+            if not np.isfinite(predicted).all():
+                return None
+            # A matrix product may round a row differently beside other rows, and equal predictions must have a loss of exactly 0.
+            squares = ((task.target[tested] - predicted.reshape(-1, len(tested))) ** 2 * weights).sum(axis=1)
+            return by_squares(np.repeat(squares[:, None], len(task.folds), axis=1))[:, fold]
+
+        return of_numbers
+    if task.scoring.is_sklearn and task.scoring.name == "roc_auc" and len(classes) == 2 and np.ptp(codes) == 1:
+        positive = np.where(codes == 1, weights, 0.0)
+
+        def of_ranks(estimator: Any, rows: Any) -> Floats | None:
+            if not np.array_equal(estimator.classes_, classes):
+                return None
+            by_margin = hasattr(estimator, "decision_function")
+            response = estimator.decision_function(rows) if by_margin else estimator.predict_proba(rows)[:, 1]
+            found = np.asarray(response, dtype=np.float64).reshape(-1, len(tested))
+            return roc_areas(found, positive, weights - positive) if np.isfinite(found).all() else None
+
+        return of_ranks
+    return None
+
+
+def permute_columns(rows: Any, permutations: Sequence[ColumnPermutation]) -> Any:
+    """Return copies of rows (array, sparse matrix or frame of any library), one after each permutation, in one table."""
+    if sparse.issparse(rows):
+        return sparse.vstack([_permute_sparse(rows.tocoo(), *one) for one in permutations], format="csr")
+    n = len(rows)
+    repeated = np.tile(np.arange(n), len(permutations))
+    sources = {position: repeated.copy() for at, _ in permutations for position in at.tolist()}
+    for k, (at, order) in enumerate(permutations):
+        for position in at.tolist():
+            sources[position][k * n : (k + 1) * n] = order
+    if isinstance(rows, np.ndarray):
+        permuted = np.tile(rows, (len(permutations), 1))
+        for position, numbers in sources.items():
+            permuted[:, position] = rows[numbers, position]
+        return permuted
+    frame = nw.from_native(rows, eager_only=True)
+    # By position: the names of a frame need not be text.
+    columns = (frame[:, position][numbers] for position, numbers in sources.items())
+    return frame[repeated, :].with_columns(*columns).to_native()
+
+
+def _permute_sparse(rows: Any, at: Indices, order: Permutation) -> sparse.coo_array:
+    row, column = rows.row, rows.col
+    # The index type of the matrix: some estimators refuse sparse rows with 64-bit indices.
+    inverse = np.empty(len(order), dtype=row.dtype)
+    inverse[order] = np.arange(len(order))
+    return sparse.coo_array((rows.data, (np.where(np.isin(column, at), inverse[row], row), column)), shape=rows.shape)
+
+
+def _varies(rows: Any, position: int) -> bool:
+    if sparse.issparse(rows):
+        rows, position = rows[:, [position]].toarray(), 0
+    if not isinstance(rows, np.ndarray):
+        return bool(nw.from_native(rows, eager_only=True)[:, position].n_unique() > 1)
+    values = rows[:, position]
+    # NaN differs from every value, also from NaN.
+    return bool((values != values[0]).any())
+
+
+def _draw_permutations(task: CVTask, columns: Indices, fold: int, n_repeats: int) -> list[Permutation]:
+    """Return permutations of the test rows that depend only on the task's seed, the set and the fold."""
+    rng = np.random.default_rng([task.seed, fold, *columns.tolist()])
+    return [rng.permutation(len(task.folds[fold].test)) for _ in range(n_repeats)]
 
 
 def _task_identity_fields(task: CVTask) -> dict[str, Any]:

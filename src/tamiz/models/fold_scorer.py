@@ -1,13 +1,15 @@
 """Scores of a model on column sets, fold by fold: `FoldScorer`, and `score_folds` for a few sets.
 
 All scores of a model come from here: those of searches (`tamiz.models.evaluator`) and those of assessments. A `FoldScorer` computes
-scores from the sums of a fold backend, and refits the model where a score is no function of them.
+scores from the sums of a fold backend, and refits the model where a score is no function of them, in worker processes where there
+are many short refits.
 """
 
 from __future__ import annotations
 
+import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,27 +17,32 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from tamiz.arrays import Floats, Indices, Masks, is_missing
-from tamiz.models.base import CVTask, FittedFold, FoldBackend, FoldRows
-from tamiz.models.fit_errors import error_context
-from tamiz.models.folds import Folds
-from tamiz.models.named_models import Model
-from tamiz.models.refit_workers import RefitWorkers
-from tamiz.models.refits import RefitBackend, choose_backend
-from tamiz.models.score_functions import (
+from tamiz.models.backends import (
+    CountsPredictions,
+    FittedFold,
+    FoldBackend,
+    FoldRows,
+    HasLikelihoods,
     LikelihoodScore,
+    RefitBackend,
+    SumsErrors,
     baseline_confusion,
     baseline_squared_errors,
+    choose_backend,
     confusion_scorer,
     likelihood_scorer,
     squared_error_scorer,
 )
+from tamiz.models.folds import Folds
+from tamiz.models.named_models import Model
 from tamiz.models.scoring import Scoring, score_fitted
-from tamiz.models.task import make_task
-from tamiz.runtime import parallel, progress
+from tamiz.models.task import CVTask, FitWarnings, error_context, make_task
+from tamiz.runtime import parallel, progress, workers
 from tamiz.runtime.verdicts import Verdict
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
@@ -44,18 +51,23 @@ from tamiz.table.views import select_columns
 # Fits to fewer rows spend most of their time in Python under the GIL, where threads slow each other down: logistic regression on
 # 500 rows takes 2.6 ms per fit on one thread and 3.6 ms on two.
 _FEW_ROWS = 2000
+# Seconds of refits, past and remaining, from which on workers are started: a start takes one to three seconds, nearly all of them
+# the import of scikit-learn, on an idle core, and a search is expected to take as long again as it has taken so far.
+_MIN_START_SECONDS = 1.0
+# Seconds of remaining refits from which on ready workers are used.
+_MIN_REQUEST_SECONDS = 0.05
+# Seconds per refit from which on most of it runs without the GIL, so that threads are as fast.
+_LONG_REFIT_SECONDS = 0.05
+# Seconds per request: an interrupt waits for the end of a request.
+_REQUEST_SECONDS = 0.25
+
+# The scores by every scoring and the warnings of a refit; None if the refit failed.
+RefitScores = tuple[list[float], dict[type[Warning], str]] | None
 
 
 @dataclass(frozen=True)
 class SetScores:
-    """The scores of a model on column sets.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_scorings, n_sets, n_folds)
-    notes : tuple of Verdict
-        Warnings of the fits.
-    """
+    """The scores of a model on column sets, of shape (n_scorings, n_sets, n_folds), and the warnings of the fits."""
 
     values: Floats
     notes: tuple[Verdict, ...]
@@ -72,26 +84,10 @@ def score_folds(
 ) -> SetScores:
     """Fit a model on the training rows of every fold for each of a few column sets, and score it on the test rows.
 
-    Parameters
-    ----------
-    model : Model
-    table : Table
-    folds : Folds
-        Of the rows of the table.
-    scoring : Scoring or list of Scoring
-    sets : ndarray of shape (n_sets, n_columns) or (n_sets, n_folds, n_columns), bool, default=None
-        The columns, the same in every fold or others in each. None is one set of all columns. A column that the table excludes is
-        in no set. The score of the empty set is the baseline score.
-    seed : int, default=0
-        Seed of an estimator without one.
+    `sets`, of shape (n_sets, n_columns) or (n_sets, n_folds, n_columns), has the columns, the same in every fold or others in each;
+    None is one set of all columns. A column that the table excludes is in no set. The score of the empty set is the baseline score.
+    `seed` is that of an estimator without one.
 
-    Raises
-    ------
-    DataError
-        When the table, a fold or the model cannot be used, or a fit fails; the message names the fold and the columns.
-
-    Notes
-    -----
     The scores are those of scikit-learn's `cross_validate` for the model and its encoding on the same folds. Equal sets in a fold
     share a fit. The model is refitted for every set and fold, as a fold backend pays for many sets only, except for naive Bayes on
     mixed columns, whose backend needs one pass for all sets.
@@ -126,53 +122,35 @@ def score_folds(
 
 
 class _RefitJob(NamedTuple):
-    """One refit.
-
-    Attributes
-    ----------
-    columns : ndarray
-    fold : int
-    rows : FoldRows or None
-        The rows that a worker process needs.
-    refit : callable
-        refit(columns) in this process.
-    sklearn_config : dict
-        The configuration of scikit-learn in the calling thread.
-    """
+    """One refit; `rows` are those that a worker process needs, None where the backend refits."""
 
     columns: Indices
     fold: int
     rows: FoldRows | None
-    refit: Callable[[Indices], FittedFold]
+    # scikit-learn's configuration is local to a thread.
     sklearn_config: dict[str, Any]
 
 
 class FoldScorer:
-    """Scores column sets in every fold by several scorings; the score of the empty set is the baseline score.
+    """Scores column sets in every fold by several scorings (by default that of the task).
 
-    The baseline score is that of class frequencies or of the mean. Without a target the empty set scores minus infinity.
-
-    Parameters
-    ----------
-    task : CVTask
-    backend : FoldBackend
-    scorings : tuple of Scoring, default=None
-        None is the scoring of the task.
+    The score of the empty set is the baseline score: that of class frequencies or of the mean. Without a target it is minus
+    infinity.
     """
 
     def __init__(self, task: CVTask, backend: FoldBackend, scorings: tuple[Scoring, ...] | None = None) -> None:
         self.task = task
         self.backend = backend
         self.scorings = tuple(one.with_requests(task.table.metadata) for one in scorings or (task.scoring,))
+        self._tasks = [task if one is task.scoring else replace(task, scoring=one) for one in self.scorings]
+        # With few rows threads slow each other down in refits.
+        self.has_few_rows = max(len(fold.train) for fold in task.folds) < _FEW_ROWS
+        self._workers = RefitWorkers(task, self.scorings, few_rows=self.has_few_rows)
 
     def scores(self, candidates: Candidates, needed: Masks | None = None) -> Floats:
-        """Return the scores, of shape (n_scorings, n_candidates, n_folds); those not needed are NaN or undefined.
+        """Return the scores, of shape (n_scorings, n_candidates, n_folds).
 
-        Parameters
-        ----------
-        candidates : Candidates
-        needed : ndarray of shape (n_candidates, n_folds), bool, default=None
-            None needs all.
+        Those not `needed`, a mask of shape (n_candidates, n_folds), are NaN or undefined.
         """
         shape = (len(candidates), len(self.task.folds))
         wanted = np.ones(shape, dtype=bool) if needed is None else needed
@@ -198,63 +176,57 @@ class FoldScorer:
         if not task.is_encoded and isinstance(self.backend, RefitBackend):
             return None
         absent = np.zeros((len(task.folds), schema.n_columns), dtype=bool)
-        columns = [j for j in schema.used.tolist() if schema.columns[j].n_missing]
-        for j in columns:
-            values = task.table.column(j)
-            missing = is_missing(values)
+        for j in [j for j in schema.used.tolist() if schema.columns[j].n_missing]:
+            missing = is_missing(task.table.column(j))
             absent[:, j] = [missing[fold.train].all() for fold in task.folds]
         return absent if absent.any() else None
 
     def _column_scores(self, candidates: Candidates, needed: Masks) -> Floats:
         """Return the scores of sets that are not empty: from sums or likelihoods where possible, else from refits."""
+        backend, found = self.backend, dict[int, Floats]()
         with self.task.fit_warnings.capture():
-            found = self._sum_scores(candidates)
+            by_counts, by_squares = self._sum_scorers
+            if isinstance(backend, CountsPredictions) and by_counts:
+                counts = backend.confusion_counts(candidates)
+                found |= {k: score(counts) for k, score in by_counts.items()}
+            if isinstance(backend, SumsErrors) and by_squares:
+                squares = backend.squared_errors(candidates)
+                found |= {k: score(squares) for k, score in by_squares.items()}
             for k, task in enumerate(self._tasks):
-                likelihood = likelihood_scorer(task) if self.backend.has_likelihoods and k not in found else None
-                if likelihood is not None:
-                    found[k] = self._likelihood_scores(k, candidates, likelihood, needed)
+                if isinstance(backend, HasLikelihoods) and k not in found:
+                    likelihood = likelihood_scorer(task)
+                    if likelihood is not None:
+                        found[k] = self._likelihood_scores(backend, k, candidates, likelihood, needed)
             rest = [k for k in range(len(self.scorings)) if k not in found]
             if rest:
                 found |= dict(zip(rest, self._refit_scores(candidates, needed, rest), strict=True))
         return np.array([found[k] for k in range(len(self.scorings))])
 
-    def _sum_scores(self, candidates: Candidates) -> dict[int, Floats]:
-        """Return the scores, by the number of the scoring, that are functions of the backend's counts or squared errors."""
-        found: dict[int, Floats] = {}
-        by_counts = {k: score for k, task in enumerate(self._tasks) if (score := confusion_scorer(task)) is not None}
-        by_squares = {
-            k: score
-            for k, task in enumerate(self._tasks)
-            if k not in by_counts and (score := squared_error_scorer(task)) is not None
-        }
-        if by_counts and (counts := self.backend.confusion_counts(candidates)) is not None:
-            found |= {k: score(counts) for k, score in by_counts.items()}
-        if by_squares and (squares := self.backend.squared_errors(candidates)) is not None:
-            found |= {k: score(squares) for k, score in by_squares.items()}
-        return found
-
     @cached_property
-    def _tasks(self) -> list[CVTask]:
-        return [
-            self.task if scoring is self.task.scoring else replace(self.task, scoring=scoring)
-            for scoring in self.scorings
-        ]
+    def _sum_scorers(self) -> tuple[dict[int, Any], dict[int, Any]]:
+        """The scores, by the number of the scoring, that are functions of confusion counts, and those of squared errors."""
+        counts, squares = (
+            {k: scorer(task) for k, task in enumerate(self._tasks)}
+            for scorer in (confusion_scorer, squared_error_scorer)
+        )
+        by_counts = {k: score for k, score in counts.items() if score is not None}
+        return by_counts, {k: score for k, score in squares.items() if score is not None and k not in by_counts}
 
-    def _likelihood_scores(self, scoring: int, candidates: Candidates, score: LikelihoodScore, needed: Masks) -> Floats:
+    def _likelihood_scores(
+        self, backend: HasLikelihoods, scoring: int, candidates: Candidates, score: LikelihoodScore, needed: Masks
+    ) -> Floats:
         """Return scores from joint log-likelihoods, and from refits where rounding could change them."""
-        config = get_config()
+        config, sets = get_config(), [np.flatnonzero(mask) for mask in candidates.masks()]
 
         def of_set(s: int) -> list[float]:
-            columns, found = sets[s], []
+            found = []
             for fold in range(needed.shape[1]):
-                value = score(self.backend, columns, fold) if needed[s, fold] else np.nan
+                value = score(backend, sets[s], fold) if needed[s, fold] else np.nan
                 if value is None:
-                    job = _RefitJob(columns, fold, None, partial(self.backend.fit_fold, fold=fold), config)
-                    (value,) = self._score_refit(job, [scoring])
+                    (value,) = self._score_refit(_RefitJob(sets[s], fold, None, config), [scoring])
                 found.append(value)
             return found
 
-        sets = [np.flatnonzero(mask) for mask in candidates.masks()]
         return np.array(list(parallel.map_blocks(of_set, range(len(sets)))))
 
     def _refit_scores(self, candidates: Candidates, needed: Masks, scorings: Sequence[int]) -> Floats:
@@ -263,7 +235,7 @@ class FoldScorer:
         jobs = self._refit_jobs(sets, needed)
         found: list[list[float]] = []
         score = partial(self._score_refit, scorings=scorings)
-        while n_left and not (self.backend.can_refit_in_workers and self._workers.are_available(n_left)):
+        while n_left and not (isinstance(self.backend, RefitBackend) and self._workers.are_available(n_left)):
             # With few rows in batches: workers may become ready before the end.
             n = min(self._workers.batch_size(n_left), n_left) if self.has_few_rows else n_left
             begun = time.perf_counter()
@@ -284,21 +256,16 @@ class FoldScorer:
 
     def _refit_jobs(self, sets: Sequence[Indices], needed: Masks) -> Iterator[_RefitJob]:
         """Yield refits fold after fold; the rows of a fold are cut out once for all sets."""
-        # scikit-learn's configuration is local to this thread.
         config = get_config()
         for fold in range(needed.shape[1]):
             own = [sets[s] for s in np.flatnonzero(needed[:, fold]).tolist()]
             if self._absent is not None:
                 own = [columns[~self._absent[fold, columns]] for columns in own]
-            if not own:
-                continue
-            columns = np.unique(np.concatenate(own))
-            rows = self.backend.fold_rows(columns, fold)
-            refit = (
-                self.backend.fold_refitter(columns, fold) if rows is None else partial(rows.refit, self.task.estimator)
-            )
+            rows = None
+            if own and isinstance(self.backend, RefitBackend):
+                rows = self.backend.fold_rows(np.unique(np.concatenate(own)), fold)
             for one in own:
-                yield _RefitJob(one, fold, rows, refit, config)
+                yield _RefitJob(one, fold, rows, config)
 
     def _score_by_worker(self, jobs: Sequence[_RefitJob]) -> list[list[float]]:
         """Return the scores of sets in a fold by a worker process, and by this process for sets that failed there."""
@@ -311,39 +278,24 @@ class FoldScorer:
             self._score_refit(item, every) if one is None else one[0] for item, one in zip(jobs, found, strict=True)
         ]
 
-    def score_set(
-        self, columns: Indices, fold: int, refit: Callable[[Indices], FittedFold], config: dict[str, Any]
-    ) -> float:
-        return self._score_refit(_RefitJob(columns, fold, None, refit, config), [0])[0]
-
-    def score_fitted(self, fitted: FittedFold, columns: Indices, fold: int) -> float:
-        """Return the score of a fitted model by the first scoring."""
-        return self._test_scores(fitted, columns, fold, [0])[0]
-
     def _score_refit(self, job: _RefitJob, scorings: Sequence[int]) -> list[float]:
         with config_context(**job.sklearn_config), self.task.fit_warnings.record_fit():
             with error_context(self.task, job.columns, job.fold, self.task.label):
-                fitted = job.refit(job.columns)
-            return self._test_scores(fitted, job.columns, job.fold, scorings)
+                if job.rows is None:
+                    fitted = self.backend.fit_fold(job.columns, job.fold)
+                else:
+                    fitted = job.rows.refit(self.task.estimator, job.columns)
+            return self.score_fitted(fitted, job.columns, job.fold, scorings)
 
-    def _test_scores(self, fitted: FittedFold, columns: Indices, fold: int, scorings: Sequence[int]) -> list[float]:
-        rows = self.task.folds[fold].test
-        known = self.task.target_at(rows), self.task.weight_at(rows), self.task.metadata_at(rows)
+    def score_fitted(self, fitted: FittedFold, columns: Indices, fold: int, scorings: Sequence[int]) -> list[float]:
+        """Return the scores of a fitted model by some of the scorings."""
+        known = self.task.scored_rows(self.task.folds[fold].test)
         values = score_fitted([self.scorings[k] for k in scorings], fitted.estimator, fitted.test_rows, *known)
         found = []
         for k in scorings:
             with error_context(self._tasks[k], columns, fold, self.scorings[k].name):
                 found.append(next(values))
         return found
-
-    @cached_property
-    def has_few_rows(self) -> bool:
-        """Whether threads slow each other down in refits."""
-        return max(len(fold.train) for fold in self.task.folds) < _FEW_ROWS
-
-    @cached_property
-    def _workers(self) -> RefitWorkers:
-        return RefitWorkers(self.task, self.scorings, few_rows=self.has_few_rows)
 
     @cached_property
     def baseline_scores(self) -> Floats:
@@ -366,7 +318,7 @@ class FoldScorer:
         for f, fold in enumerate(task.folds):
             train, test = np.empty((len(fold.train), 0)), np.empty((len(fold.test), 0))
             model.fit(train, task.target[fold.train], sample_weight=task.weight_at(fold.train))
-            scores += self._test_scores(FittedFold(model, test), no_column, f, [scoring])
+            scores += self.score_fitted(FittedFold(model, test), no_column, f, [scoring])
         return np.array(scores)
 
 
@@ -375,3 +327,93 @@ def _batch_by_fold(jobs: Iterator[_RefitJob], max_size: int) -> Iterator[list[_R
     for _, items in groupby(jobs, lambda item: item.fold):
         while some := list(islice(items, max_size)):
             yield some
+
+
+@dataclass
+class RefitWorkers:
+    """Worker processes for the refits of a task.
+
+    After a second of refits, one worker fewer than there are threads is started: this process takes its share of the refits, all of
+    them until the workers are ready. With `few_rows` threads slow each other down, however long a refit takes.
+    """
+
+    task: CVTask
+    scorings: tuple[Scoring, ...]
+    few_rows: bool
+
+    def __post_init__(self) -> None:
+        self._seconds, self._n_refits = 0.0, 0
+        self._pickled_model: bytes | None = None
+        self._failed = False
+
+    def record_time(self, seconds: float, n_refits: int) -> None:
+        """Add refits done in this process, and the thread seconds that they took."""
+        self._seconds += seconds
+        self._n_refits += n_refits
+
+    def batch_size(self, n_left: int) -> int:
+        """Return the number of refits per batch: several batches for every worker, and few refits if one is slow."""
+        if not self._n_refits:
+            return 1
+        share = max(n_left / (4 * parallel.n_session_threads()), _MIN_REQUEST_SECONDS / self._seconds_per_refit / 4)
+        return max(1, int(min(share, _REQUEST_SECONDS / self._seconds_per_refit)))
+
+    @property
+    def _seconds_per_refit(self) -> float:
+        return max(self._seconds, 1e-9) / max(self._n_refits, 1)
+
+    def are_available(self, n_left: int) -> bool:
+        """Return whether workers are ready for the remaining refits; start workers if that pays."""
+        n, left = parallel.n_session_threads(), n_left * self._seconds_per_refit
+        is_short = self.few_rows or self._seconds_per_refit < _LONG_REFIT_SECONDS
+        if self._failed or n < 2 or not self._n_refits or not is_short:
+            return False
+        if left > _MIN_REQUEST_SECONDS and workers.are_idle(n - 1):
+            return self._is_picklable()
+        if self._seconds + left > _MIN_START_SECONDS and workers.can_start(n) and self._is_picklable():
+            workers.start(n - 1, pickle.dumps((load_model, (self._pickled_model,))))
+        return False
+
+    def _is_picklable(self) -> bool:
+        """Return whether the model can be pickled; classes and functions of the user's program are pickled by value."""
+        if self._pickled_model is None and not self._failed:
+            try:
+                model = (self.task.estimator, self.scorings)
+                self._pickled_model = pickle.dumps(wrap_non_picklable_objects(model, keep_wrapper=False))
+            except Exception:  # noqa: BLE001 - after any error the refits stay in this process
+                self._failed = True
+        return not self._failed
+
+    def scores(self, rows: FoldRows, sets: Sequence[Indices]) -> list[RefitScores]:
+        """Return the scores of refits in a worker, None for refits that this process has to do."""
+        try:
+            found: list[RefitScores] = workers.call(score_refits, rows, self._pickled_model, sets, get_config())
+        except workers.NoIdleWorkerError:
+            return [None] * len(sets)
+        except workers.WorkerError:
+            self._failed = True
+            return [None] * len(sets)
+        return found
+
+
+def load_model(model: bytes) -> None:
+    """Unpickle a model, which imports the modules that its refits need."""
+    pickle.loads(model)
+
+
+def score_refits(rows: FoldRows, model: bytes, sets: Sequence[Indices], config: dict[str, Any]) -> list[RefitScores]:
+    """Return the scores and warnings of refits in a worker; None for a failed one, which the parent repeats to report its error."""
+    estimator, scorings = pickle.loads(model)
+    fit_warnings = FitWarnings()
+
+    def score(columns: Indices) -> RefitScores:
+        try:
+            with fit_warnings.record_fit() as found:
+                fitted = rows.refit(estimator, columns)
+                values = list(score_fitted(scorings, fitted.estimator, fitted.test_rows, *rows.tested))
+        except Exception:  # noqa: BLE001 - raised again, with its context, by the parent process
+            return None
+        return values, found
+
+    with config_context(**config), fit_warnings.capture():
+        return [score(columns) for columns in sets]

@@ -12,21 +12,21 @@ for m test rows, n training rows and c column sets is:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import read_only, subset_neighbors
-from tamiz.kernels.subset_neighbors import RowColumns, SubsetTree
-from tamiz.models.base import CVTask, FittedFold, FoldBackend
+from tamiz.kernels.subset_neighbors import SubsetTree
+from tamiz.models.backends import CountsPredictions, FittedFold, FoldBackend, HasSetNotes, SumsErrors
 from tamiz.models.design_matrix import EncodedMatrix
+from tamiz.models.task import CVTask
 from tamiz.runtime import parallel
 from tamiz.subsets.candidates import Candidates
 
@@ -38,19 +38,14 @@ _MAX_SETS = 256
 _TEST_ROWS_PER_BATCH = 512
 # Neighbours in memory at a time.
 _NEIGHBORS_PER_BATCH = 2**16
-# Different rows of a column up to which their distances are tabulated: 0.5 MB.
-_MAX_CODES = 256
 # Sets scored at a time, as each has its own sums.
 _SETS_PER_BATCH = 1024
 # Row pairs times sets per thread: about a millisecond.
 _PAIRS_PER_THREAD = 1_000_000
 
 
-def build_subset_tree(masks: Masks, coordinates: Masks) -> SubsetTree:
-    """Build the tree of some sets by recursive bisection of the sets, sorted by their columns so that neighbours share many.
-
-    `masks` has the columns of the sets, and `coordinates` their coordinates.
-    """
+def build_subset_tree(masks: Masks, matrix: EncodedMatrix) -> SubsetTree:
+    """Build the tree of some sets by recursive bisection of the sets, sorted by their columns so that neighbours share many."""
     packed = np.packbits(masks, axis=1)
     order = sorted(range(len(masks)), key=lambda c: packed[c].tobytes())
     ordered = masks[order]
@@ -82,9 +77,13 @@ def build_subset_tree(masks: Masks, coordinates: Masks) -> SubsetTree:
     grow(0, len(masks), common, 0)
     ends[0] = len(depth)
     starts, columns = _flatten_lists(added)
-    set_starts, set_columns = _flatten_lists([np.flatnonzero(mask) for mask in coordinates])
-    majority, shared = (np.flatnonzero(inside) for inside in (2 * masks.sum(axis=0) > len(masks), common))
-    arrays = (majority, shared, depth, ends, above, complete, starts, columns, set_starts, set_columns)
+    coordinates, widths = masks[:, matrix.column_of], np.array(list(map(len, matrix.coordinates)))
+    first = np.array([own[0] if len(own) else 0 for own in matrix.coordinates])
+    majority, shared = (
+        np.flatnonzero(at) for at in (2 * coordinates.sum(axis=0) > len(masks), common[matrix.column_of])
+    )
+    sets = _flatten_lists([np.flatnonzero(mask) for mask in coordinates])
+    arrays = (majority, shared, depth, ends, above, complete, starts, columns, first, first + widths, *sets)
     return SubsetTree(*(read_only(np.ascontiguousarray(each, dtype=np.int64)) for each in arrays))
 
 
@@ -95,9 +94,9 @@ class _NumberedTree(NamedTuple):
     sets: SubsetTree
 
 
-def _subset_trees(candidates: Candidates, coordinates: Candidates, set_numbers: Indices) -> Iterator[_NumberedTree]:
+def _subset_trees(candidates: Candidates, matrix: EncodedMatrix, set_numbers: Indices) -> Iterator[_NumberedTree]:
     """Yield trees of candidates: those that only add to one parent, those that also remove columns, and all others."""
-    masks, in_coordinates = candidates.masks()[set_numbers], coordinates.masks()[set_numbers]
+    masks = candidates.masks()[set_numbers]
     parent = candidates.parent_index[set_numbers]
     flips = np.diff(candidates.starts)[set_numbers] > 0
     kind = np.where((masks >= candidates.parents[parent]).all(axis=1), 1, 2)
@@ -108,7 +107,7 @@ def _subset_trees(candidates: Candidates, coordinates: Candidates, set_numbers: 
         mine = np.array(sorted(np.flatnonzero(family == one), key=lambda c: packed[c].tobytes()))
         for first in range(0, len(mine), _MAX_SETS):
             part = mine[first : first + _MAX_SETS]
-            yield _NumberedTree(set_numbers[part], build_subset_tree(masks[part], in_coordinates[part]))
+            yield _NumberedTree(set_numbers[part], build_subset_tree(masks[part], matrix))
 
 
 def _flatten_lists(lists: list[Indices]) -> tuple[Int64Array, Int64Array]:
@@ -142,48 +141,10 @@ class _SearchPlan(NamedTuple):
         is_single = coordinates.sizes() == 1
         numbers = np.flatnonzero(is_single)
         columns = np.ascontiguousarray(np.nonzero(coordinates[numbers].masks())[1], dtype=np.int64)
-        return cls(columns, numbers, list(_subset_trees(candidates, coordinates, np.flatnonzero(~is_single))))
+        return cls(columns, numbers, list(_subset_trees(candidates, matrix, np.flatnonzero(~is_single))))
 
 
-def code_columns(coordinates: Sequence[Indices], values: Floats, queries: Floats) -> RowColumns:
-    """Return the columns of rows and queries, with codes for those of several coordinates and few different rows.
-
-    Parameters
-    ----------
-    coordinates : list of ndarray
-        The coordinates of every column: consecutive numbers.
-    values, queries : ndarray of shape (n_coordinates, n_rows) and (n_queries, n_coordinates)
-    """
-    n_rows = values.shape[1]
-    first = np.array([own[0] if len(own) else 0 for own in coordinates], dtype=np.int64)
-    widths = np.array(list(map(len, coordinates)), dtype=np.int64)
-    code_rows = np.full(len(coordinates), -1, dtype=np.int64)
-    codes: list[Indices] = []
-    squares: list[Floats] = []
-    for j in np.flatnonzero(widths > 1).tolist():
-        own = coordinates[j]
-        rows = np.ascontiguousarray(np.concatenate([values[own].T, queries[:, own]]))
-        as_bytes = rows.view(np.dtype((np.void, rows.itemsize * len(own))))[:, 0]
-        _, where, of_rows = np.unique(as_bytes, return_index=True, return_inverse=True)
-        if len(where) <= _MAX_CODES:
-            code_rows[j] = len(codes)
-            codes.append(of_rows)
-            squares.append(cdist(rows[where], rows[where], "sqeuclidean"))
-    n_codes = np.array(list(map(len, squares)), dtype=np.int64)
-    every = np.array(codes, dtype=np.uint8).reshape(len(codes), n_rows + len(queries))
-    return RowColumns(
-        first=read_only(first),
-        stop=read_only(first + widths),
-        code_rows=read_only(code_rows),
-        n_codes=read_only(n_codes),
-        starts=read_only(np.cumsum(n_codes**2) - n_codes**2),
-        codes=read_only(np.ascontiguousarray(every[:, :n_rows])),
-        query_codes=read_only(np.ascontiguousarray(every[:, n_rows:])),
-        squares=read_only(np.concatenate([np.empty(0), *map(np.ravel, squares)])),
-    )
-
-
-class NeighborsBackend(FoldBackend):
+class NeighborsBackend(FoldBackend, HasSetNotes):
     """The nearest training rows by sums of squared differences; of equally near rows, those with the lower number."""
 
     method: ClassVar[str] = (
@@ -200,7 +161,6 @@ class NeighborsBackend(FoldBackend):
                     f"{self.n_neighbors}; lower n_neighbors, or use folds with more training rows."
                 )
         self._is_exact = _exact_coordinates(task)
-        self._coded: dict[int, RowColumns] = {}
 
     @classmethod
     def unsupported_reason(cls, task: CVTask) -> str | None:
@@ -227,7 +187,6 @@ class NeighborsBackend(FoldBackend):
         return sum(len(fold.test) * (0.5 + 2e-4 * len(fold.train)) for fold in self.task.folds)
 
     def subset_notes(self, columns: Indices) -> list[str]:
-        """Return a note on the share of test rows whose neighbours are not unique."""
         share = self.tie_share(columns)
         if not share:
             return []
@@ -286,9 +245,7 @@ class NeighborsBackend(FoldBackend):
         """Yield the neighbours of the test rows first .. stop of a fold, in batches of sets and rows."""
         part, matrix = self.task.folds[fold], self.task.matrix
         values = np.ascontiguousarray(matrix.train_rows(part).T)
-        tested = matrix.test_rows(part)
-        coded = self._coded_columns(fold, values, tested) if plan.trees else None
-        queries = np.ascontiguousarray(tested[first:stop])
+        queries = np.ascontiguousarray(matrix.test_rows(part)[first:stop])
         for span in parallel.block_ranges(
             len(plan.single_columns), max(1, _NEIGHBORS_PER_BATCH // (len(queries) * self.n_neighbors))
         ):
@@ -296,19 +253,10 @@ class NeighborsBackend(FoldBackend):
                 values, queries, plan.single_columns[slice(*span)], plan.single_numbers[slice(*span)], first
             )
         for tree in plan.trees:
-            assert coded is not None
             for begin, end in parallel.block_ranges(
                 len(queries), max(1, _NEIGHBORS_PER_BATCH // (len(tree.set_numbers) * self.n_neighbors))
             ):
-                codes = np.ascontiguousarray(coded.query_codes[:, first + begin : first + end])
-                some = coded._replace(query_codes=read_only(codes))
-                yield self._search_tree(some, values, queries[begin:end], tree, first + begin)
-
-    def _coded_columns(self, fold: int, values: Floats, tested: Floats) -> RowColumns:
-        """Return the columns of the training and test rows of a fold, computed once."""
-        if fold not in self._coded:
-            self._coded[fold] = code_columns(self.task.matrix.coordinates, values, tested)
-        return self._coded[fold]
+                yield self._search_tree(values, queries[begin:end], tree, first + begin)
 
     def _search_single_columns(
         self, values: Floats, queries: Floats, single_columns: Int64Array, single_numbers: Indices, first: int
@@ -322,13 +270,11 @@ class NeighborsBackend(FoldBackend):
         weights = self._neighbor_weights(values, queries, np.arange(len(single_columns) + 1), single_columns, nearest)
         return NeighborBatch(first, single_numbers, nearest, weights, tied)
 
-    def _search_tree(
-        self, row_columns: RowColumns, values: Floats, queries: Floats, tree: _NumberedTree, first: int
-    ) -> NeighborBatch:
+    def _search_tree(self, values: Floats, queries: Floats, tree: _NumberedTree, first: int) -> NeighborBatch:
         set_numbers, sets = tree
         nearest, tied = self._empty_results(len(queries), len(set_numbers))
         is_exact = np.logical_and.reduceat(self._is_exact[sets.set_columns], sets.set_starts[:-1])
-        subset_neighbors.nearest_by_sets(row_columns, values, queries, sets, is_exact, nearest, tied)
+        subset_neighbors.nearest_by_sets(values, queries, sets, is_exact, nearest, tied)
         weights = self._neighbor_weights(values, queries, sets.set_starts, sets.set_columns, nearest)
         return NeighborBatch(first, set_numbers, nearest, weights, tied)
 
@@ -348,7 +294,7 @@ class NeighborsBackend(FoldBackend):
         return np.empty((n_rows, n_sets, self.n_neighbors), dtype=np.int64), np.empty((n_rows, n_sets), dtype=bool)
 
 
-class KNeighborsClassifierBackend(NeighborsBackend):
+class KNeighborsClassifierBackend(NeighborsBackend, CountsPredictions):
     """The class with the most votes among the nearest rows; of equal classes the first."""
 
     estimator_class: ClassVar[type] = KNeighborsClassifier
@@ -356,31 +302,35 @@ class KNeighborsClassifierBackend(NeighborsBackend):
     def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
         """Return a classifier with the votes on the test rows, which are passed to it by number."""
         nearest, weights = self.neighbors(columns, fold)
-        codes = self.task.codes[self.task.folds[fold].train][nearest]
-        counts = np.zeros((len(nearest), len(self.task.classes)))
-        for t in range(self.n_neighbors):
-            counts[np.arange(len(counts)), codes[:, t]] += weights[:, t]
+        counts = self._votes(fold, nearest, weights)
         learned = np.unique(self.task.codes[self.task.folds[fold].train])
         shares = counts[:, learned] / weights.sum(axis=1, keepdims=True)
         return FittedFold(
             _VoteClassifier(self.task.classes[learned], counts[:, learned], shares), np.arange(len(shares))
         )
 
+    def _votes(self, fold: int, nearest: Int64Array, weights: Floats) -> Floats:
+        """Return the votes of neighbours, which are on the last axis, for every class."""
+        codes = self.task.codes[self.task.folds[fold].train][nearest]
+        votes = np.zeros((*nearest.shape[:-1], len(self.task.classes)))
+        at = np.indices(nearest.shape[:-1], sparse=True)
+        for t in range(self.n_neighbors):
+            votes[(*at, codes[..., t])] += weights[..., t]
+        return votes
+
     def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the numbers of test rows by true and predicted class."""
         task = self.task
 
         def add(fold: int, found: NeighborBatch, counts: Floats) -> None:
             part = task.folds[fold]
-            truth = task.codes[part.test[found.first_row :]]
-            subset_neighbors.vote_confusion(
-                found.nearest, found.weights, task.codes[part.train], truth, found.set_numbers, counts
-            )
+            truth = task.codes[part.test[found.first_row :]][: len(found.nearest), None]
+            chosen = self._votes(fold, found.nearest, found.weights).argmax(axis=2)
+            np.add.at(counts, (found.set_numbers, truth, chosen), 1.0)
 
         return self._sum_over_rows(candidates, (len(task.classes), len(task.classes)), add)
 
 
-class KNeighborsRegressorBackend(NeighborsBackend):
+class KNeighborsRegressorBackend(NeighborsBackend, SumsErrors):
     estimator_class: ClassVar[type] = KNeighborsRegressor
 
     def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
@@ -391,7 +341,6 @@ class KNeighborsRegressorBackend(NeighborsBackend):
         return FittedFold(_MeanRegressor(means), np.arange(len(means)))
 
     def squared_errors(self, candidates: Candidates) -> Floats:
-        """Return the sums of the squared errors of the test rows."""
         task = self.task
 
         def add(fold: int, found: NeighborBatch, squares: Floats) -> None:

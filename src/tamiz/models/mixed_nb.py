@@ -1,46 +1,44 @@
-"""Naive Bayes on mixed columns with missing values: the estimator `MixedNB`, and its fold backend."""
+"""Naive Bayes on mixed columns with missing values: the estimator `MixedNB`, and its sufficient statistics, `MixedCounts`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags, column_or_1d
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
-from tamiz.kernels import CandidateArrays, LabelledRows, read_only
-from tamiz.kernels.discrete_bayes import CodedModel, CodedValues, coded_confusion, joint_log_likelihoods
-from tamiz.models.base import CVTask, FittedFold, FoldBackend, candidate_arrays, column_cost
-from tamiz.models.fold_sums import TrainingSums
-from tamiz.models.mixed_nb_counts import MixedCounts, open_labelled_table, read_batch
-from tamiz.models.score_functions import count_in_passes, count_predictions
+from tamiz.arrays import Floats, Indices, divide_or_zero
+from tamiz.exceptions import DataError
+from tamiz.kernels.class_likelihoods import joint_log_likelihoods
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import capture_warnings, warn_user
+from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Block
-from tamiz.subsets.candidates import Candidates
+from tamiz.statistics.contingency import Coding, ContingencyTables
+from tamiz.statistics.moments import ClassMoments
 from tamiz.table.base import Table
-from tamiz.table.factory import align_to_schema
+from tamiz.table.encoded_table import to_row_numbers
+from tamiz.table.factory import align_to_schema, as_table, open_batch
 from tamiz.table.feature_checks import check_features, mixed_table_tags, record_features
 from tamiz.table.in_memory import from_array_api
 from tamiz.table.kinds import level_text
-from tamiz.table.schema import Column, Schema
-from tamiz.table.views import select_columns, select_rows, target_array
+from tamiz.table.schema import Column, Schema, sort_levels
+from tamiz.table.views import target_array, weights_or_ones, with_target, with_weight
 
 # Values that are predicted from at a time.
 _VALUES_PER_BATCH = 2**20
+_FIELDS = ("weight", "mean", "squared_deviations", "minimum", "maximum")
 # The smallest allowed parameters: the logarithm of a smaller count or variance is dominated by rounding.
 _MIN_ALPHA, _MIN_SMOOTHING = 1e-10, 1e-30
-
-
 # Numbers and codes by columns, and the position of each column among them.
-_Layout: TypeAlias = tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]
+ColumnLayout: TypeAlias = tuple[Floats, NDArray[np.uint32], NDArray[np.int64]]
 
 
 class MixedNB(ClassifierMixin, BaseEstimator):
@@ -262,7 +260,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
     def _joint_log_likelihood(self, block: Block, columns: list[int]) -> Floats:
         schema, n_classes = self.schema_, len(self.classes_)
-        numbers, codes, at = _column_layout(block, columns, schema)
+        numbers, codes, at = column_layout([block], columns, schema)
         wanted = set(columns)
         mine = [p for p, j in enumerate(schema.numeric) if j in wanted]
         tables = [self._level_log_shares[q].T.ravel() for q, j in enumerate(schema.categorical) if j in wanted]
@@ -288,26 +286,27 @@ def _has_same_encoding(new: Schema, fitted: Schema) -> bool:
     return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
 
 
-def _column_layout(block: Block, columns: list[int], schema: Schema) -> _Layout:
+def column_layout(blocks: Iterable[Block], columns: list[int], schema: Schema) -> ColumnLayout:
     """Return numbers and codes by columns (a missing code is n_levels), and the position of each column among them.
 
     Positions of codes are negative: -1 - q is row q of the codes.
     """
+    parts = list(blocks)
     numeric = [j for j in columns if schema.columns[j].is_number]
     coded = [j for j in columns if not schema.columns[j].is_number]
-    numbers, codes = np.empty((len(numeric), len(block.rows))), np.empty((len(coded), len(block.rows)), dtype=np.uint32)
-    at, index = np.empty(len(columns), dtype=np.int64), {j: i for i, j in enumerate(columns)}
-    for p, j in enumerate(numeric):
-        numbers[p], at[index[j]] = block.column(j), p
-    for q, j in enumerate(coded):
-        values = block.column(j)
-        codes[q], at[index[j]] = np.where(values < 0, len(schema.columns[j].levels), values), -1 - q
-    return numbers, codes, at
-
-
-def _join_layouts(parts: list[_Layout]) -> _Layout:
-    numbers, codes = [part[0] for part in parts], [part[1] for part in parts]
-    return np.concatenate(numbers, axis=1), np.concatenate(codes, axis=1), parts[0][2]
+    n_rows = sum(len(block.rows) for block in parts)
+    numbers, codes = np.empty((len(numeric), n_rows)), np.empty((len(coded), n_rows), dtype=np.uint32)
+    position = {**{j: p for p, j in enumerate(numeric)}, **{j: -1 - q for q, j in enumerate(coded)}}
+    done = 0
+    for block in parts:
+        here = slice(done, done + len(block.rows))
+        for p, j in enumerate(numeric):
+            numbers[p, here] = block.column(j)
+        for q, j in enumerate(coded):
+            values = block.column(j)
+            codes[q, here] = np.where(values < 0, len(schema.columns[j].levels), values)
+        done += len(block.rows)
+    return numbers, codes, np.array([position[j] for j in columns], dtype=np.int64)
 
 
 def _fit_normals(moments: Floats, min_share: float) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
@@ -338,198 +337,195 @@ def _log_level_shares(table: Floats, alpha: float) -> Floats:
     return np.vstack([np.log(counts / counts.sum(axis=0)), np.zeros(table.shape[1])])
 
 
+def open_labelled_table(X: Any, y: Any, sample_weight: Any) -> tuple[Table, NDArray[Any]]:
+    """Return rows and target as a table, and the user's class labels in the order of their codes."""
+    if isinstance(X, Table):
+        table = as_table(X, y, sample_weight)
+        if table.class_labels is None:
+            raise DataError(
+                "MixedNB predicts classes, and the table has a numeric target or none; pass kinds, or name a target."
+            )
+        return table, table.class_labels
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    y = _check_labels(y)
+    labels, codes = np.unique(y, return_inverse=True)
+    if len(labels) == 1:
+        raise DataError(f"y has 1 class, {labels[0]!s}, in all {len(y):,} rows; at least 2 are needed.")
+    names = pa.array([str(k) for k in range(len(labels))])
+    target = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), names)])
+    return _with_raw_weight(as_table(X, target, sample_weight), sample_weight), labels
+
+
+def read_batch(X: Any, y: Any, sample_weight: Any, classes: NDArray[Any], known_schema: Schema | None) -> Table:
+    """Return a batch as a table with class codes that are positions in `classes`."""
+    if isinstance(X, Table):
+        table, labels = open_labelled_table(X, y, sample_weight)
+        return with_target(table, _class_codes(labels, classes)[target_array(table)])
+    if y is None:
+        raise ValueError("MixedNB requires y to be passed, but the target y is None.")
+    codes = _class_codes(_check_labels(y), classes)
+    table = open_batch(X, {} if known_schema is None else known_kinds(known_schema))
+    check_consistent_length(codes, np.empty(table.schema.n_rows))
+    return _with_raw_weight(with_target(table, codes), sample_weight)
+
+
+def _with_raw_weight(table: Table, sample_weight: Any) -> Table:
+    """Return a view with unscaled weights, because sampling weights of all batches have one scale."""
+    if sample_weight is None:
+        return table
+    weight = column_or_1d(from_array_api(sample_weight), dtype=np.float64)
+    check_consistent_length(weight, np.empty(table.schema.n_rows))
+    return with_weight(table, weight, "sample_weight", to_row_numbers(weight, None, lambda at: f"row {at}")[1])
+
+
+def _class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the positions of labels in `classes`; raise DataError for an unknown label."""
+    new = np.setdiff1d(labels, classes)
+    if len(new):
+        raise DataError(f"The class {new[0]!s} of y is not among the classes {classes.tolist()} of the first call.")
+    return np.searchsorted(classes, labels).astype(np.int32)
+
+
+def _check_labels(y: Any) -> NDArray[Any]:
+    """Return the labels as an array; raise DataError if one is missing."""
+    labels = column_or_1d(from_array_api(y), warn=True)
+    if labels.dtype.kind in "fO" and len(
+        missing := np.flatnonzero([one is None or one != one for one in labels.tolist()])
+    ):
+        raise DataError(f"y has no class in row {missing[0]} (Input y contains NaN or None); leave the row out.")
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    # The check converts numbers to integers, which may overflow.
+    with np.errstate(invalid="ignore"):
+        check_classification_targets(labels)
+    return labels
+
+
 @dataclass(frozen=True)
-class _RowPredictor:
-    """Predicts the test rows of a block, on a worker too (`tamiz.models.fold_sums.Predict`).
+class MixedCounts:
+    """Weight, moments and level counts by class of all rows so far."""
 
-    Attributes
-    ----------
-    model : CodedModel
-        Of the columns that are read.
-    schema : Schema
-    columns : list of int
-    sets : CandidateArrays
-    """
-
-    model: CodedModel
     schema: Schema
-    columns: list[int]
-    sets: CandidateArrays
-
-    def __call__(
-        self,
-        block: Block,
-        test_rows: list[Indices],
-        codes: NDArray[np.int64],
-        counts: Floats,
-        doubtful: Masks,
-    ) -> None:
-        rows = np.concatenate(test_rows)
-        starts = np.cumsum([0, *map(len, test_rows)]).astype(np.int64)
-        numbers, levels, positions = _column_layout(block, self.columns, self.schema)
-        slots = np.zeros(self.schema.n_columns, dtype=np.int64)
-        slots[self.columns] = positions
-        numbers, levels = np.ascontiguousarray(numbers[:, rows]), np.ascontiguousarray(levels[:, rows])
-        coded_confusion(
-            CodedValues(read_only(numbers), read_only(levels), read_only(slots)),
-            CodedModel(*map(read_only, self.model)),
-            LabelledRows(read_only(codes[rows]), read_only(block.weight_or_ones[rows]), read_only(starts)),
-            CandidateArrays(*map(read_only, self.sets)),
-            0,
-            len(counts),
-            counts,
-            doubtful,
-        )
-
-
-class MixedNBBackend(FoldBackend):
-    """Sums of log-likelihoods over columns; refits get a view of the table with the levels of the whole table.
-
-    For rows in which rounding could change the prediction, terms are added in the order of `MixedNB`. No fold is refitted.
-    """
-
-    estimator_class: ClassVar[type] = MixedNB
-    method: ClassVar[str] = "log-likelihoods are kept for every column, fold and class, and a column is added to them"
-    has_likelihoods: ClassVar[bool] = True
-    exact_likelihoods: ClassVar[bool] = True
-
-    def __init__(self, task: CVTask) -> None:
-        super().__init__(task)
-        schema, n_folds, n_classes = task.table.schema, len(task.folds), len(task.classes)
-        self._log_prior = np.full((n_folds, n_classes), -np.inf)
-        self._has_class = np.zeros((n_folds, n_classes), dtype=bool)
-        self._centre, self._scale, self._constant = np.zeros((3, n_folds, n_classes, len(schema.numeric)))
-        sizes = np.array([len(schema.columns[j].levels) + 1 for j in schema.categorical], dtype=np.int64)
-        offsets = np.cumsum([0, *(n_classes * sizes)]).astype(np.int64)
-        self._table = np.zeros((n_folds, int(offsets[-1])))
-        self._table_starts = offsets[:-1] + offsets[-1] * np.arange(n_folds)[:, None]
-        self._table_widths = np.tile(sizes, (n_folds, 1))
-        position = {j: at for kind in (schema.numeric, schema.categorical) for at, j in enumerate(kind)}
-        for f, model in enumerate(self._fit_folds()):
-            here = np.searchsorted(task.classes, model.classes_)
-            self._has_class[f, here], self._log_prior[f, here] = True, model.class_log_prior_
-            # A column without a value among the training rows has zero terms.
-            for own, fitted in zip((self._centre, self._scale, self._constant), model._normal_terms, strict=True):
-                for p, j in enumerate(model.schema_.numeric):
-                    own[f, here, position[j]] = fitted[:, p]
-            for j, levels in zip(model.schema_.categorical, model._level_log_shares, strict=True):
-                q = position[j]
-                self._table[f, offsets[q] : offsets[q + 1]].reshape(n_classes, -1)[here] = levels.T
-        self._numbers, self._codes = np.empty((0, 0)), np.empty((0, 0), dtype=np.uint32)
-        if not task.reads_in_passes:
-            self._load_test_values()
-
-    def _fit_folds(self) -> Iterator[MixedNB]:
-        """Yield the model of all columns for the training rows of every fold."""
-        task = self.task
-        if not task.reads_in_passes:
-            yield from (self._fit_model(select_rows(task.table, fold.train)) for fold in task.folds)
-            return
-        schema, labels = task.table.schema, task.table.class_labels
-        assert labels is not None
-        empty = MixedCounts.statistics(schema, schema.n_classes)
-        (sums,) = task.table.reduce(TrainingSums(empty, task.row_roles))
-        codes, weights = target_array(task.table), task.weight_or_ones
-        for (moments, tables), fold in zip(sums.folds, task.folds, strict=True):
-            counts = MixedCounts.from_sums(schema, moments, tables, codes[fold.train], weights[fold.train])
-            yield clone(task.estimator)._fit_counts(counts, labels)
-
-    def _load_test_values(self) -> None:
-        """Store the numbers and codes of the test rows."""
-        task, schema = self.task, self.task.table.schema
-        used = schema.used.tolist()
-        numbers, codes, positions = _join_layouts(
-            [_column_layout(block, used, schema) for block in task.table.blocks(used)]
-        )
-        self._numbers = np.ascontiguousarray(numbers[:, task.test_rows])
-        self._codes = np.ascontiguousarray(codes[:, task.test_rows])
-        # Unused columns are in no set.
-        self._column_positions = np.zeros(schema.n_columns, dtype=np.int64)
-        self._column_positions[used] = positions
-
-    @cached_property
-    def _coded_values(self) -> CodedValues:
-        return CodedValues(read_only(self._numbers), read_only(self._codes), read_only(self._column_positions))
-
-    @cached_property
-    def _model(self) -> CodedModel:
-        normals = (self._centre, self._scale, self._constant)
-        tables = (self._table.ravel(), self._table_starts, self._table_widths)
-        return CodedModel(*map(read_only, (*normals, *tables, self._log_prior, self._has_class)))
+    # Of the rows of each class.
+    weight: Floats
+    # Weight, mean, sum of squares about the mean, minimum and maximum, of shape (5, n_classes, n_numeric).
+    moments: Floats
+    # Weights of shape (n_levels, n_classes), for each categorical column.
+    tables: tuple[Floats, ...]
+    # Sum of the squared weights of the rows.
+    squared_weight: float
 
     @classmethod
-    def unsupported_reason(cls, task: CVTask) -> str | None:
-        """Return a reason if the columns are encoded as numbers."""
-        return "encode=True encodes all columns as numbers" if task.is_encoded else None
+    def of(cls, table: Table, n_classes: int) -> MixedCounts:
+        """Count the rows of a table whose target is class codes below `n_classes`."""
+        sums = table.reduce(*cls.statistics(table.schema, n_classes))
+        return cls.from_sums(table.schema, *sums, target_array(table), weights_or_ones(table))
 
-    def _fit_model(self, rows: Table) -> MixedNB:
-        # Warnings about columns that are unused in a set or empty in a fold are not passed on.
-        with capture_warnings():
-            model: MixedNB = clone(self.task.estimator).fit(rows)
-        return model
+    @staticmethod
+    def statistics(schema: Schema, n_classes: int) -> tuple[ClassMoments, ContingencyTables]:
+        """Return the empty statistics of rows that the counts consist of."""
+        coding = Coding({**schema.n_levels, schema.n_columns: n_classes}, {})
+        pairs = [(j, schema.n_columns) for j in schema.categorical]
+        return ClassMoments(schema.numeric, n_classes), ContingencyTables(pairs, coding)
 
-    def fold_refitter(self, columns: Indices, fold: int) -> Callable[[Indices], FittedFold]:
-        """Return a function that refits in a fold on any subset of some columns."""
-        part, view = self.task.folds[fold], select_columns(self.task.table, columns.tolist())
-        train, test = select_rows(view, part.train), select_rows(view, part.test)
-        return lambda subset: FittedFold(self._fit_model(select_columns(train, subset.tolist())), test)
+    @classmethod
+    def from_sums(
+        cls, schema: Schema, moments: ClassMoments, tables: ContingencyTables, codes: NDArray[Any], weights: Floats
+    ) -> MixedCounts:
+        """Return the counts of rows with these statistics, classes and weights."""
+        return cls(
+            schema,
+            np.bincount(codes, weights, moments.n_classes).astype(np.float64),
+            np.stack([getattr(moments, name) for name in _FIELDS]),
+            tuple(one[:-1, :-1] for one in tables.tables),
+            float(np.square(weights).sum()),
+        )
 
-    def fit_fold(self, columns: Indices, fold: int) -> FittedFold:
-        """Return the model fitted on the training rows of a fold."""
-        return self.fold_refitter(columns, fold)(columns)
+    def as_row_numbers(self) -> MixedCounts:
+        """Return the counts with sampling weights scaled to a sum of the effective sample size of all rows."""
+        if self.schema.weight_kind != "sampling":
+            return self
+        factor = float(self.weight.sum()) / self.squared_weight
+        scaled = np.array([factor, 1.0, factor, 1.0, 1.0])[:, None, None]
+        return replace(
+            self,
+            weight=factor * self.weight,
+            moments=scaled * self.moments,
+            tables=tuple(factor * table for table in self.tables),
+        )
 
-    def confusion_counts(self, candidates: Candidates) -> Floats:
-        """Return the weights of the test rows by true and predicted class."""
-        if self.task.reads_in_passes:
-            columns = np.flatnonzero(candidates.masks().any(axis=0))
-            predict = _RowPredictor(
-                self._model_of(columns), self.task.table.schema, columns.tolist(), candidate_arrays(candidates)
-            )
-            return count_in_passes(self, candidates, columns, predict)
-        rows, sets = self.task.labelled_test_rows, candidate_arrays(candidates)
+    def select_classes(self, codes: Indices) -> MixedCounts:
+        """Return the counts of some classes, in the order of their codes."""
+        return replace(
+            self,
+            weight=self.weight[codes],
+            moments=self.moments[:, codes],
+            tables=tuple(table[:, codes] for table in self.tables),
+        )
 
-        def count(first: int, stop: int, counts: Floats, doubtful: Masks) -> None:
-            coded_confusion(self._coded_values, self._model, rows, sets, first, stop, counts, doubtful)
+    def merge(self, other: MixedCounts) -> MixedCounts:
+        """Return the counts of both batches; a level or column that only one of them has counts 0 in the other."""
+        pairs = zip(self.schema.columns, other.schema.columns, strict=True)
+        columns = tuple(_merge_columns(mine, theirs) for mine, theirs in pairs)
+        n_rows = self.schema.n_rows + other.schema.n_rows
+        kinds = self.schema.weight_kind, other.schema.weight_kind
+        kind = "sampling" if "sampling" in kinds else kinds[0] or kinds[1]
+        schema = replace(self.schema, columns=columns, n_rows=n_rows, weight_kind=kind)
+        moments = self._moments(schema).merge(other._moments(schema))
+        # Two batches that are constant may have different values.
+        one_value = moments.minimum.min(axis=0, initial=np.inf) == moments.maximum.max(axis=0, initial=-np.inf)
+        constant = {j: bool(one) for j, one in zip(schema.numeric, one_value, strict=True)}
+        columns = tuple(replace(c, constant=c.constant and constant.get(j, True)) for j, c in enumerate(columns))
+        schema = replace(schema, columns=columns)
+        tables = zip(self._tables(schema), other._tables(schema), strict=True)
+        return MixedCounts(
+            schema,
+            self.weight + other.weight,
+            np.stack([getattr(moments, name) for name in _FIELDS]),
+            tuple(mine + theirs for mine, theirs in tables),
+            self.squared_weight + other.squared_weight,
+        )
 
-        return count_predictions(self, candidates, count)
+    def _moments(self, schema: Schema) -> ClassMoments:
+        """Return the moments of the numeric columns of a schema, empty for columns that had no value so far."""
+        found = ClassMoments(schema.numeric, len(self.weight))
+        at = np.searchsorted(schema.numeric, self.schema.numeric)
+        for name, values in zip(_FIELDS, self.moments, strict=True):
+            getattr(found, name)[:, at] = values
+        return found
 
-    def _model_of(self, columns: Indices) -> CodedModel:
-        schema, model = self.task.table.schema, self._model
-        mine = np.flatnonzero(np.isin(schema.numeric, columns))
-        coded = np.flatnonzero(np.isin(schema.categorical, columns))
-        normals = (each[:, :, mine] for each in model[:3])
-        tables = (model.table, model.table_starts[:, coded], model.n_codes[:, coded])
-        return CodedModel(*(np.ascontiguousarray(each) for each in (*normals, *tables, *model[-2:])))
+    def _tables(self, schema: Schema) -> list[Floats]:
+        """Return the level counts of the categorical columns of a schema, in the order of its levels."""
+        own = dict(zip(self.schema.categorical, self.tables, strict=True))
+        found = []
+        for j in schema.categorical:
+            code = {level: v for v, level in enumerate(schema.columns[j].levels)}
+            table = np.zeros((len(code), len(self.weight)))
+            if j in own:
+                table[[code[level] for level in self.schema.columns[j].levels]] = own[j]
+            found.append(table)
+        return found
 
-    def _test_layout(self, columns: Indices, fold: int) -> _Layout:
-        """Return what `_column_layout` does of columns, ascending, for the test rows of a fold."""
-        if self.task.reads_in_passes:
-            own = columns.tolist()
-            rows = select_rows(select_columns(self.task.table, own), self.task.folds[fold].test)
-            return _join_layouts([_column_layout(block, own, self.task.table.schema) for block in rows.blocks(own)])
-        here, at = slice(self.task.test_starts[fold], self.task.test_starts[fold + 1]), self._column_positions[columns]
-        is_number: Masks = at >= 0
-        slots = np.where(is_number, np.cumsum(is_number) - 1, -np.cumsum(np.logical_not(is_number)))
-        numbers, codes = self._numbers[at[is_number], here], self._codes[-1 - at[~is_number], here]
-        return np.ascontiguousarray(numbers), np.ascontiguousarray(codes), slots
 
-    def joint_log_likelihood(self, columns: Indices, fold: int) -> Floats:
-        """Return log prior plus log likelihood, added in the order of `MixedNB`."""
-        numbers, codes, slots = self._test_layout(columns, fold)
-        model = self._model_of(columns)
-        normals = (np.ascontiguousarray(each[fold]) for each in model[:3])
-        tables = (model.table, *(np.ascontiguousarray(each[fold]) for each in (model.table_starts, model.n_codes)))
-        joint = np.empty((len(self.task.classes), numbers.shape[1]))
-        joint_log_likelihoods(numbers, codes, slots, *normals, *tables, self._log_prior[fold], joint)
-        return joint[self._has_class[fold]].T
+def known_kinds(schema: Schema) -> dict[str, Any]:
+    """Return the kind of every column that had a value, by name, to open the next batch with."""
+    return {c.name: c.kind for c in schema.columns if c.exclusion_reason is None or c.kind in ("text", "id")}
 
-    def test_values(self, columns: Indices, fold: int) -> Floats:
-        """Return the numbers and codes of the test rows of a fold."""
-        numbers, codes, _ = self._test_layout(columns, fold)
-        return np.concatenate([numbers, codes]).T
 
-    def evaluation_cost(self) -> float:
-        return column_cost(self.task)
-
-    def max_bytes(self) -> float:
-        return float(self._numbers.nbytes + self._codes.nbytes + self._table.nbytes)
+def _merge_columns(first: Column, second: Column) -> Column:
+    """Return the schema of a column over the rows of two batches."""
+    n_missing = first.n_missing + second.n_missing
+    if second.exclusion_reason is not None:
+        # An excluded kind in both batches, or no value in the second one.
+        return replace(first, n_missing=n_missing, constant=first.constant and first.exclusion_reason is not None)
+    if first.exclusion_reason is not None:
+        return replace(second, n_missing=n_missing, constant=False)
+    if first.is_number != second.is_number:
+        raise DataError(
+            f"Column {first.name!r} is {first.kind} in earlier batches and {second.kind} in this one; open this batch with "
+            f"kinds={{{first.name!r}: {first.kind!r}}}."
+        )
+    levels = first.levels if first.levels == second.levels else tuple(sort_levels({*first.levels, *second.levels}))
+    constant = first.constant and second.constant and (first.is_number or len(levels) == 1)
+    return replace(first, levels=levels, n_missing=n_missing, constant=constant)

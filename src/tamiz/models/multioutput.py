@@ -26,17 +26,11 @@ _CLASS_TYPES = ("multilabel-indicator", "multiclass-multioutput")
 
 @dataclass(frozen=True)
 class MultiOutputTarget:
-    """A target of several columns.
+    """A target of several columns."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows, n_outputs)
-        For every row of the user's table, in the user's types.
-    has_classes : bool
-        Whether all columns are classes (scikit-learn's multilabel-indicator or multiclass-multioutput); else all are numbers.
-    """
-
+    # For every row of the user's table, in the user's types.
     values: NDArray[Any]
+    # Whether all columns are classes (scikit-learn's multilabel-indicator or multiclass-multioutput); else all are numbers.
     has_classes: bool
 
     @property
@@ -56,13 +50,6 @@ class MultiOutputTarget:
         """Return views of a table without a target, each with one column of y as its target (binary relevance).
 
         Each column is read as a target of its own: integers of up to 20 distinct values are classes, other numbers are numeric.
-
-        Raises
-        ------
-        DataError
-            When y and the table have different numbers of rows, or a column of y is constant.
-        TypeError
-            When the table has a target.
         """
         self.check_rows(table)
         tables = []

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from sklearn.base import clone, is_classifier
 
 from tamiz.exceptions import DataError
-from tamiz.models.design_matrix import MatrixEncoding
 from tamiz.models.estimators import (
+    MatrixEncoding,
     accepts_missing,
     adapt_estimator,
     can_predict,
@@ -39,29 +39,17 @@ _MAX_BOOSTED_COLUMNS = 2_000
 
 @dataclass(frozen=True)
 class Model:
-    """An estimator and the form of its input.
-
-    Attributes
-    ----------
-    estimator : estimator
-        Not fitted.
-    label : str
-        The readable name.
-    encoding : {"standard", "indicators", "codes", "none"}
-        How columns are encoded as numbers (`tamiz.models.design_matrix`); "none" hands over the rows in the user's type.
-    impute : bool
-        Whether the standard encoding replaces missing values by the mean; else they stay NaN, for estimators that accept them.
-    reads_source : bool
-        Whether the estimator is `MixedNB`, fitted on views of the table.
-    limits_neighbors : bool
-        Whether `n_neighbors` is reduced to the number of training rows.
-    """
+    """An estimator that is not fitted, its readable name, and the form of its input."""
 
     estimator: Any
     label: str
+    # "none" hands over the rows in the user's type.
     encoding: MatrixEncoding = "none"
+    # Whether the standard encoding replaces missing values by the mean; else they stay NaN, for estimators that accept them.
     impute: bool = True
+    # Whether the estimator is `MixedNB`, fitted on views of the table.
     reads_table: bool = False
+    # Whether `n_neighbors` is reduced to the number of training rows.
     limits_neighbors: bool = False
 
     def estimator_for(self, n_train: int) -> Any:
@@ -91,8 +79,7 @@ def resolve_model(
 ) -> Model:
     """Return the model for a name or an estimator on a table; "auto" encodes if the estimator needs it.
 
-    For a table without a target it is an unsupervised one (`tamiz.models.estimators.is_unsupervised`). Messages name the argument
-    by `parameter`.
+    For a table without a target it is an unsupervised one (`is_unsupervised`). Messages name the argument by `parameter`.
     """
     if not isinstance(encode, bool) and encode != "auto":
         raise ValueError(f"encode must be True, False or 'auto', got {encode!r}.")

@@ -39,19 +39,10 @@ _BINARY_SCORES = {
 
 @dataclass(frozen=True)
 class Scoring:
-    """A scorer with its name.
+    """A scorer(estimator, rows, y) with its name; larger is better.
 
-    Attributes
-    ----------
-    name : str
-    scorer : callable
-        scorer(estimator, rows, y), larger is better.
-    is_sklearn : bool
-        Whether it is scikit-learn's scorer of that name.
-    accepts_target : bool
-        Whether it is called with y, which is None without a target.
-    requests : dict of str to str
-        The parameters of the scorer that are metadata of the rows, with the names of the metadata.
+    `is_sklearn` means scikit-learn's scorer of that name, and `accepts_target` that it is called with y, which is None without a
+    target. `requests` has the parameters of the scorer that are metadata of the rows, with the names of the metadata.
     """
 
     name: str
@@ -112,12 +103,7 @@ def _accuracy(y: NDArray[Any], predicted: Any, weight: Floats | None) -> float:
 
 
 class _CachedPredictions:
-    """A fitted estimator that predicts once from the rows that several scikit-learn scorers read.
-
-    Parameters
-    ----------
-    estimator : estimator
-    """
+    """A fitted estimator that predicts once from the rows that several scikit-learn scorers read."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -204,15 +190,7 @@ def _accepts_two_arguments(scorer: Callable[..., Any]) -> bool:
 
 
 def check_scoring_target(scoring: Scoring, schema: Schema, labels: NDArray[Any]) -> None:
-    """Raise DataError for a scikit-learn scorer that is undefined for the target.
-
-    Parameters
-    ----------
-    scoring : Scoring
-    schema : Schema
-    labels : ndarray of shape (n_samples,)
-        The target as the scorer receives it.
-    """
+    """Raise DataError for a scikit-learn scorer that is undefined for the target; `labels` is what the scorer receives."""
     target = schema.target
     if not scoring.is_sklearn or target is None:
         return

@@ -23,7 +23,7 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.validation import check_n_features
 from tamiz.subsets.candidates import Proposal
-from tamiz.subsets.evaluator import MeritProperties
+from tamiz.subsets.evaluator import Evaluator, HasImportances
 
 Units = Sequence[Indices]
 # A walk returns the reason why it ended.
@@ -50,8 +50,8 @@ class Problem:
         The set to start with; None leaves it to the search.
     units : list of ndarray
         Columns that are added and dropped together, in column order; most units are one column.
-    merit_properties : MeritProperties
-        What is known of the merit beyond its values.
+    merit : Evaluator or HasImportances, or None
+        For searches that use more of the merit than its values.
     tolerance : float
         By how much the merit of a smaller set may be below the best merit.
     """
@@ -64,7 +64,7 @@ class Problem:
     excluded: Masks
     start: Masks | None = None
     units: list[Indices] = field(default_factory=list)
-    merit_properties: MeritProperties = field(default_factory=MeritProperties)
+    merit: Evaluator | HasImportances | None = None
     tolerance: float = 0.0
 
     def additions(self, mask: Masks) -> list[Indices]:

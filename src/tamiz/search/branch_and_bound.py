@@ -15,6 +15,7 @@ from tamiz.search.exact.branching import branch_quadratic
 from tamiz.search.exact.quadratic import BoundedCandidates, UnitQuadraticForm, no_candidates
 from tamiz.search.unit_sets import count_sets, expand_units
 from tamiz.subsets.candidates import Candidates, Proposal
+from tamiz.subsets.evaluator import HasBounds, merit_name
 
 # Nodes that are expanded together: their children are bounded in one call.
 _NODES_PER_BATCH = 32
@@ -92,11 +93,11 @@ class BranchAndBound(Search):
         form = UnitQuadraticForm.from_problem(problem)
         if form is not None:
             yield from branch_quadratic(problem, form, optimality_gap)
-        elif problem.merit_properties.upper_bounds(problem.fixed[None]) is not None:
+        elif isinstance(problem.merit, HasBounds) and problem.merit.upper_bounds(problem.fixed[None]) is not None:
             yield from _branch_by_bounds(problem, optimality_gap)
         else:
             raise ValueError(
-                f"BranchAndBound needs a merit with quadratic_form() or upper_bounds(); {problem.merit_properties.name} has "
+                f"BranchAndBound needs a merit with quadratic_form() or upper_bounds(); {merit_name(problem.merit)} has "
                 "neither. Use Exhaustive for few columns, or Beam."
             )
         return "no set is better" if optimality_gap == 0 else f"no set is better by more than {optimality_gap:g}"
@@ -121,7 +122,8 @@ def _branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Prop
     new_nodes = [_Node(np.ones(len(widths), dtype=bool), 0)]
     while new_nodes:
         masks = expand_units(problem, np.array([node.members for node in new_nodes]))
-        bounds = problem.merit_properties.upper_bounds(masks)
+        assert isinstance(problem.merit, HasBounds)
+        bounds = problem.merit.upper_bounds(masks)
         assert bounds is not None
         kept = [number for number, bound in enumerate(bounds.tolist()) if not bound < best + optimality_gap]
         for number in kept:

@@ -28,7 +28,7 @@ from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
 from tamiz.search.subset_index import SubsetIndex
 from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
+from tamiz.subsets.evaluator import MeritFunction
 
 _FORMAT = "tamiz journal 2"
 # Between a line and its checksum.
@@ -135,7 +135,7 @@ class Journal:
         self._checksum = zlib.crc32(line.encode(), self._checksum)
         return f"{self._checksum:08x}"
 
-    def evaluate(self, candidates: Candidates, evaluator: Evaluator) -> tuple[Floats, Floats | None]:
+    def evaluate(self, candidates: Candidates, evaluate: MeritFunction) -> tuple[Floats, Floats | None]:
         """Return merits and fold scores: merits in the journal are read, the others are computed and written.
 
         The journal does not contain fold scores: they are None unless all candidates are evaluated.
@@ -143,13 +143,13 @@ class Journal:
         numbers = self._index.lookup(self._index.keys(candidates))
         new = np.flatnonzero(numbers < 0)
         if len(new) == len(candidates):
-            merits, scores = evaluator.evaluate_with_folds(candidates)
+            merits, scores = evaluate(candidates)
             self.append(candidates, merits)
             return merits, scores
         merits = self._merits[numbers]
         if len(new):
             part = candidates[new]
-            merits[new] = evaluator.evaluate(part)
+            merits[new] = evaluate(part)[0]
             self.append(part, merits[new])
         return merits, None
 

@@ -12,7 +12,7 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
 from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import ImportanceGetter, MeritProperties
+from tamiz.subsets.evaluator import HasImportances, ImportanceGetter, merit_name
 
 
 class RecursiveElimination(Search):
@@ -107,11 +107,11 @@ class RecursiveElimination(Search):
             )
         mask = ~problem.excluded if problem.start is None else problem.start.copy()
         # Raises an error for a merit without importances; without units nothing is computed.
-        self._importances(problem.merit_properties, mask, [], n_repeats)
+        self._importances(problem, mask, [], n_repeats)
         yield _evaluated(problem, mask)
         while problem.removals(mask):
             members = [unit for unit in problem.units if mask[unit[0]]]
-            importances = self._importances(problem.merit_properties, mask, members, n_repeats)
+            importances = self._importances(problem, mask, members, n_repeats)
             order = [members[u] for u in np.lexsort((-np.arange(len(members)), importances)).tolist()]
             for _ in range(_n_dropped(step, len(members))):
                 # Every drop changes which units can be dropped so that an allowed size stays reachable.
@@ -143,12 +143,14 @@ class RecursiveElimination(Search):
             dropped = min(_n_dropped(step, n_left), n_drops)
             n_left, n_drops = n_left - dropped, n_drops - dropped
 
-    def _importances(self, merit: MeritProperties, mask: Masks, units: list[Indices], n_repeats: int) -> Floats:
-        found = merit.importances(mask, units, n_repeats, self.importance_getter)
+    def _importances(self, problem: Problem, mask: Masks, units: list[Indices], n_repeats: int) -> Floats:
+        found = None
+        if isinstance(problem.merit, HasImportances):
+            found = problem.merit.importances(mask, units, n_repeats, self.importance_getter)
         if found is None:
             raise ValueError(
-                f"RecursiveElimination needs a merit that provides the importance of each column; {merit.name} does not. Use "
-                "Backward."
+                f"RecursiveElimination needs a merit that provides the importance of each column; {merit_name(problem.merit)} does "
+                "not. Use Backward."
             )
         return found
 

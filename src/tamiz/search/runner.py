@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from tamiz.search.base import Problem, Search, Walk
 from tamiz.search.journal import Journal
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
+from tamiz.subsets.evaluator import Evaluator, MeritFunction, checked_merits
 from tamiz.table.base import Table
 
 # A plan times the first sets of a search: at most this many, for at most this long.
@@ -57,7 +59,13 @@ class SearchJob:
         problem = self.problem if stop is None else replace(self.problem, tolerance=stop.tolerance)
         walk = self.search.walk(problem, self.rng)
         archive = run_search(
-            walk, self.evaluator, self._new_archive(), stop, journal, self.search.max_evaluations(problem)
+            walk,
+            self.evaluator,
+            self._new_archive(),
+            stop,
+            journal,
+            self.search.max_evaluations(problem),
+            self.table.schema.names,
         )
         archive.apply_tolerance(problem.tolerance)
         return archive
@@ -162,19 +170,23 @@ def run_search(
     stop: StoppingRule | None = None,
     journal: Journal | None = None,
     max_evaluations: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> Archive:
     """Run a walk to its end, or until a rule stops it, and return the archive.
 
     Every set is evaluated once. On Ctrl-C the search ends, `interrupted` is set, and the archive contains everything evaluated
-    before. `max_evaluations`, the largest number of evaluations of the walk where it is known, is used for the progress report.
+    before. `max_evaluations`, the largest number of evaluations of the walk where it is known, is used for the progress report. A
+    merit that is NaN raises DataError, with the `names` of the columns.
     """
     stop = None if stop is None else stop.start()
+    evaluate = partial(checked_merits, evaluator, names)
+    size = max(1, int(_CHUNK_COST / max(evaluator.evaluation_cost, 1.0)))
     try:
         proposal = next(walk)
         while True:
             budget = None if stop is None else stop.remaining_evaluations(archive)
             found = proposal.scan(budget)
-            merits, reason = _evaluate_batch(found.candidates, evaluator, archive, budget, stop, journal)
+            merits, reason = _evaluate_batch(found.candidates, evaluate, size, archive, budget, stop, journal)
             archive.add_unrecorded(found.n_unrecorded, found.bound)
             archive.end_step()
             _report_search(archive, budget, max_evaluations if found.n_total is None else found.n_total)
@@ -211,13 +223,14 @@ def _stop_reason(stop: StoppingRule | None, archive: Archive) -> str | None:
 
 def _evaluate_batch(
     candidates: Candidates,
-    evaluator: Evaluator,
+    evaluate: MeritFunction,
+    size: int,
     archive: Archive,
     budget: int | None,
     stop: StoppingRule | None,
     journal: Journal | None,
 ) -> tuple[Floats | None, str | None]:
-    """Return the merits of a batch, after its new sets are evaluated, and the reason to stop, None where no rule stops.
+    """Return the merits of a batch, after its new sets are evaluated, `size` at a time, and the reason to stop, None for none.
 
     The merits are None where the budget does not suffice for the whole batch, or where a rule stops the search before its end.
     """
@@ -226,11 +239,10 @@ def _evaluate_batch(
     n_new = len(new_numbers)
     if budget is not None:
         new_numbers = new_numbers[: max(budget, 0)]
-    size = max(1, int(_CHUNK_COST / max(evaluator.evaluation_cost, 1.0)))
     for start in range(0, len(new_numbers), size):
         part = new_numbers[start : start + size]
         chunk = candidates if len(part) == len(candidates) else candidates[part]
-        values, scores = evaluator.evaluate_with_folds(chunk) if journal is None else journal.evaluate(chunk, evaluator)
+        values, scores = evaluate(chunk) if journal is None else journal.evaluate(chunk, evaluate)
         archive.record(chunk, keys[part], values, scores)
         if chunk is candidates:
             return values, None

@@ -15,8 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_objec
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Masks
-from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.permutation_importance import PermutationImportance
+from tamiz.criteria.cross_validated import CrossValidated, PermutationImportance
 from tamiz.runtime.notebook import PictureMixin
 from tamiz.runtime.user_warnings import warn
 from tamiz.storage.invariants import (

@@ -14,9 +14,9 @@ from sklearn.utils import Tags, get_tags
 
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
+from tamiz.models.backends import RefitBackend, choose_backend
 from tamiz.models.estimators import check_metadata, requested_metadata
 from tamiz.models.evaluator import WrapperEvaluator, stable_repr
-from tamiz.models.refits import RefitBackend, choose_backend
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
@@ -294,12 +294,12 @@ class SizeSearchCV(Selector):
 
         def of_fold(fold: int) -> dict[int, float]:
             path = paths[fold]
-            sets = search.visited_by_size(replace(problem, merit_properties=path), make_rng(0))
+            sets = search.visited_by_size(replace(problem, merit=path), make_rng(0))
             sets = {size: sets[size] for size in (sizes or sets) if size in sets}
             _check_has_sizes(sets, sizes, f"Fold {fold + 1} of {len(paths)}")
             return {size: path.score(mask) for size, mask in sets.items()}
 
-        with parallel.single_threaded() if evaluator.has_few_rows else nullcontext():
+        with parallel.single_threaded() if evaluator.scorer.has_few_rows else nullcontext():
             scores = parallel.map_blocks(of_fold, range(len(paths)))
             return list(progress.track_progress("Folds", scores, len(paths)))
 

@@ -57,7 +57,7 @@ from tamiz.storage.invariants import (
     Number,
 )
 from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import NaNCheckEvaluator
+from tamiz.subsets.evaluator import HasSetNotes, HasSetWarnings
 from tamiz.table.base import Table
 from tamiz.table.date_parts import expand_dates
 from tamiz.table.factory import as_table
@@ -267,11 +267,15 @@ class SubsetSelector(Selector):
         duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
         best = None if archive.best is None else archive.mask(archive.best)
         free = np.isin(np.arange(schema.n_columns), [j for unit in job.problem.units for j in unit.tolist()])
-        set_warnings = job.evaluator.subset_warnings(best, free) if best is not None and whole else []
+        set_warnings: list[Verdict] = []
+        if best is not None and whole and isinstance(job.evaluator, HasSetWarnings):
+            set_warnings = job.evaluator.subset_warnings(best, free)
         if best is not None and whole and not self.allow_duplicates:
             set_warnings = [*set_warnings, *self._equivalence_warnings(job, np.flatnonzero(best))]
         warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
-        subset_notes = [] if best is None else job.evaluator.subset_notes(best)
+        subset_notes: list[str] = []
+        if best is not None and isinstance(job.evaluator, HasSetNotes):
+            subset_notes = job.evaluator.subset_notes(best)
         self.merit_name_ = job.evaluator.name
         self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()
         self.merit_cost_ = job.evaluator.evaluation_cost
@@ -368,7 +372,7 @@ class SubsetSelector(Selector):
         """Return the merit and the number of columns of the best set for another target; the search ends at `merit_`."""
         table, reached = with_target(job.table, y), TargetMerit(self.merit_)
         evaluator = self.criterion_.bind(table, rng)
-        problem = replace(job.problem, merit_properties=evaluator)
+        problem = replace(job.problem, merit=evaluator)
         archive = SearchJob(job.search, table, problem, evaluator, rng).run(
             reached if self.stop is None else self.stop | reached
         )
@@ -532,8 +536,7 @@ class SubsetSelector(Selector):
             if isinstance(merit, MultiOutputMerit)
             else merit.bind(table, merit_rng)
         )
-        evaluator = NaNCheckEvaluator(bound, schema.names)
-        return SearchJob(search, table, replace(problem, merit_properties=evaluator), evaluator, rng, duplicates), merit
+        return SearchJob(search, table, replace(problem, merit=bound), bound, rng, duplicates), merit
 
     def _make_problem(self, table: Table, search: Search) -> tuple[Problem, dict[int, int]]:
         """Return the problem of the search, and the duplicate columns that it leaves out."""

@@ -112,21 +112,12 @@ class Candidates(Proposal):
 
 @dataclass(frozen=True)
 class ScanResult:
-    """The result of a proposal.
-
-    Attributes
-    ----------
-    candidates : Candidates
-        The sets to evaluate and record; there may be none.
-    n_unrecorded : int
-        Further sets that were inspected and are no better; they are counted but not recorded.
-    bound : float or None
-        An upper bound of the merits of all admissible sets; None if none is proven.
-    n_total : int or None
-        The number of sets of the whole search, if known.
-    """
+    """The result of a proposal: the sets to evaluate and record, if any."""
 
     candidates: Candidates
+    # Further sets that were inspected and are no better; they are counted but not recorded.
     n_unrecorded: int = 0
+    # A proven upper bound of the merits of all admissible sets.
     bound: float | None = None
+    # The number of sets of the whole search, if known.
     n_total: int | None = None

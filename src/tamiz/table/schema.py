@@ -92,6 +92,19 @@ class Column:
         """Whether the column is stored as float64 (numeric and date) and not as codes of levels."""
         return self.kind in ("numeric", "date")
 
+    @property
+    def is_number_like(self) -> bool:
+        """Whether all values are numbers, booleans or text of digits."""
+        return self.is_number or self.kind == "boolean" or all(map(_is_number_text, self.levels))
+
+
+def _is_number_text(level: str) -> bool:
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
+
 
 @dataclass(frozen=True)
 class CopiedColumn(Column):

@@ -15,6 +15,7 @@ from tamiz.search.base import Problem
 from tamiz.search.unit_sets import expand_units
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale
 from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
+from tamiz.subsets.evaluator import HasQuadraticForm
 
 Integers = NDArray[np.int64]
 
@@ -52,7 +53,7 @@ class UnitQuadraticForm:
     @classmethod
     def from_problem(cls, problem: Problem) -> UnitQuadraticForm | None:
         """Return the form of a problem's merit, None where the merit has no such form or has values that are not finite."""
-        form = problem.merit_properties.quadratic_form()
+        form = problem.merit.quadratic_form() if isinstance(problem.merit, HasQuadraticForm) else None
         if form is None or not all(np.isfinite(part).all() for part in form):
             return None
         c, A = form
