@@ -29,7 +29,7 @@ from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruc
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
-from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
+from tamiz.spectral.inverse import smallest_semidefinite_eigenpairs
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 from tamiz.table.feature_checks import check_features, record_features
 
@@ -105,7 +105,7 @@ class LocallyLinearEmbedding(GraphReducer):
     row is outside of all neighbourhoods. Equal rows count once, and have equal coordinates: a neighbourhood of equal rows would
     have no shape.
 
-    Cost of the graph, O(n k^3) for the neighbourhoods, and that of a sparse Cholesky factorisation of a matrix with O(n k^2)
+    Cost of the graph, O(n k^3) for the neighbourhoods, and that of a sparse factorisation of a matrix with O(n k^2)
     entries. It has O(k n log n) entries for rows on a surface of two dimensions, and up to n^2 / 2 for rows of many dimensions. No
     array has n x n numbers.
 
