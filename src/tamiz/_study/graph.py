@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.row_graph import RowGraph
 from tamiz.report.records.maps import GraphRecord
 from tamiz.runtime.codec import Named, extend_record

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats, Indices
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import read_points
+from tamiz.graphs.builders import read_points
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.shepard_diagram import ShepardDiagram, shepard
 from tamiz.neighbors.metric_registry import registry as metrics

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from tamiz.arrays import Floats
 from tamiz.comparison.maps import FittedMap, class_labels, describe_measure, draw_panels, fit_maps
-from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.weights import HeatKernel
+from tamiz.graphs.builders import GraphBuilder
+from tamiz.graphs.edges import HeatKernel
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel

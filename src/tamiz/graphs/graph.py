@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -10,19 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tamiz.arrays import Floats, Indices
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.components import Components
-from tamiz.graphs.description import ComponentSizes, GraphDescription, Histogram, NeighborCounts, Range
-from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, NeighborRule, join_neighbors
+from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, HeatKernel, NeighborRule, Weight, join_neighbors
 from tamiz.graphs.graph_import import read_edges, read_matrix, read_neighbors
-from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation, variation_along_edges
-from tamiz.graphs.weights import HeatKernel, Weight
+from tamiz.graphs.laplacian import Components, Laplacian
+from tamiz.graphs.variation import (
+    ClassSums,
+    Variation,
+    as_row_major,
+    check_n_rows,
+    total_variation,
+    variation_along_edges,
+)
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
-from tamiz.runtime.validation import check_choice
+from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import (
     Condition,
     FloatArray,
@@ -36,6 +41,87 @@ from tamiz.storage.invariants import (
 from tamiz.storage.records import Serializable
 from tamiz.table.feature_checks import check_graph_columns
 from tamiz.table.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Range:
+    """The smallest, the median and the largest of some numbers."""
+
+    min: float
+    median: float
+    max: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Histogram:
+    """The number of rows in each bin of equal whole width, from `start` on."""
+
+    start: int
+    width: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NeighborCounts(Range):
+    histogram: Histogram
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComponentSizes:
+    """The number of components of a graph, and the sizes of the largest ones."""
+
+    n: int
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise ValueError("no components")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GraphDescription:
+    """What `describe()` of a graph returns.
+
+    Attributes
+    ----------
+    n_rows, n_edges : int
+    components : ComponentSizes
+        The number of components `n` and the `sizes` of the ten largest.
+    neighbors : NeighborCounts
+        `min`, `median` and `max` of the numbers of neighbours of the rows, and their `histogram` in at most 40 bins.
+    degrees : Range
+        `min`, `median` and `max` of the sums of the weights of each row's edges.
+    radius, t, recall : float or None
+        As of the graph; None where it has none, and for an infinite `t`.
+    unweighted : bool
+        Whether every edge has weight 1.
+    search : str or None
+        How the neighbours were found.
+
+    Examples
+    --------
+    >>> from tamiz.graphs import Graph
+    >>> described = Graph.from_edges([0, 1, 3], [1, 2, 4]).describe()
+    >>> described.components
+    ComponentSizes(n=2, sizes=(3, 2))
+    >>> described.neighbors.histogram
+    Histogram(start=1, width=1, rows=(4, 1))
+    """
+
+    n_rows: int
+    n_edges: int
+    components: ComponentSizes
+    neighbors: NeighborCounts
+    degrees: Range
+    radius: float | None
+    t: float | None
+    unweighted: bool
+    search: str | None
+    recall: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
 
 # Components listed in a description, and bars of its histogram.
 _MAX_COMPONENTS, _MAX_BARS = 10, 40
@@ -536,3 +622,103 @@ class EdgeGraph(Graph):
             raise DataError(
                 f"{type(self.weight).__name__} requires edges within classes, and {reason}; use Binary() or HeatKernel()."
             )
+
+
+class ClassGraph(Graph):
+    """A same-class graph that stores classes in place of edges; its attributes are those of `Graph`.
+
+    The weight of a pair depends on its class alone, so sums over the classes replace sums over the edges, in O(n).
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "n_classes": Integer(low=1),
+        "labels": (
+            IntegerArray("n"),
+            Condition(lambda it: it.labels.max(initial=0) < it.n_classes, "names a class beyond n_classes"),
+        ),
+        "weight": InstanceOf(Weight),
+    }
+
+    def __init__(self, labels: Codes, n_classes: int, weight: Weight) -> None:
+        self.labels = labels
+        self.n_classes = n_classes
+        self.weight = weight
+        self.n_samples = len(labels)
+        self._counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
+        self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
+
+    def _pair_weights(self, sizes: Floats) -> Floats:
+        return self.weight.edge_weights(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """The sum of the weights of each row's edges."""
+        return np.asarray((self._pair_weights(self._counts) * self._counts)[self.labels])
+
+    @cached_property
+    def components(self) -> Components:
+        return Components.from_labels(self.labels)
+
+    @property
+    def adjacency(self) -> sparse.csr_array:
+        """The weight matrix, with an entry for every pair of rows of one class."""
+        check_memory(
+            12.0 * float((self._counts**2).sum()),
+            f"The {self.n_edges:,} edges of {format_n_classes(self.n_classes)}",
+            "The graph's dot and variation need no edges.",
+        )
+        members = sparse.csr_array(
+            (np.ones(self.n_samples), (np.arange(self.n_samples), self.labels)), shape=(self.n_samples, self.n_classes)
+        )
+        return sparse.csr_array(members @ sparse.diags_array(self._pair_weights(self._counts)) @ members.T)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Raise DataError: the rows were not read, so the pairs of a class have no lengths."""
+        raise DataError(
+            f"A same-class graph with {type(self.weight).__name__}() stores classes and does not read the rows, so its edges have "
+            "no lengths; SameClass(weight=HeatKernel(t=np.inf)) has the edges with their lengths, each of weight 1."
+        )
+
+    def dot(self, F: ArrayLike) -> Floats:
+        F = np.asarray(F, dtype=np.float64)
+        check_n_rows("F", F, self.n_samples)
+        sums = np.zeros((self.n_classes, *F.shape[1:]))
+        np.add.at(sums, self.labels, F)
+        return np.asarray((self._pair_weights(self._counts) * sums.T).T[self.labels])
+
+    def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
+        """Return the variation of columns within the classes and in total."""
+        weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
+        check_n_rows("X", rows, self.n_samples)
+        check_n_rows("sample_weight", weight, self.n_samples)
+        sums = ClassSums.from_rows(as_row_major(rows), self.labels, weight, self.n_classes)
+        sizes, means = sums.sizes, sums.means
+        # S_ij is s within a class of size n, so the degree of its rows is s n.
+        degree = self._pair_weights(sizes[:, 0])[:, None] * sizes
+        total = (degree * sizes).sum()
+        mean = (degree * sizes * means).sum(axis=0) / total
+        within = (degree * sums.squares).sum(axis=0)
+        between = (degree * sizes * (means - mean) ** 2).sum(axis=0)
+        return Variation(within, within + np.where(sums.constant, 0.0, between), sums.constant)
+
+    def attach(self, X: Any) -> Attachment:  # noqa: ARG002
+        """Raise DataError: a new row has no class."""
+        raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
+
+    def connect_components(self) -> Graph:
+        """Return the graph itself if there is one class, else raise DataError: classes are separate by definition."""
+        if len(self.components) == 1:
+            return self
+        raise DataError(
+            f"The same-class graph falls into {self.components.describe()}; build a nearest-neighbour graph."
+        )
+
+    def first_occurrences(self) -> Indices:
+        """Return every row's own number: the values of the rows are not stored."""
+        return np.arange(self.n_samples)
+
+
+def format_n_classes(n_classes: int) -> str:
+    """Return "1 class" or "3 classes"."""
+    return "1 class" if n_classes == 1 else f"{n_classes:,} classes"

@@ -11,7 +11,7 @@ from tamiz.graphs import registry
 from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
     from tamiz.graphs.graph import Graph
 
 DEFAULT_GRAPH = "knn:15"
@@ -55,7 +55,7 @@ class NamedBuilder:
         ValueError
             If the builder needs a number, accepts none, or requires a whole number; the message starts with its name.
         """
-        from tamiz.graphs.weights import Binary, HeatKernel
+        from tamiz.graphs.edges import Binary, HeatKernel
 
         builder = self._make_with_number()
         settings: dict[str, Any] = {}
@@ -91,6 +91,6 @@ class NamedBuilder:
 
 def resolve_graph(graph: GraphBuilder | Graph | str) -> GraphBuilder | Graph:
     """Return the value of a parameter `graph`, or the builder that it names."""
-    from tamiz.graphs.builder import check_builder_or_graph
+    from tamiz.graphs.builders import check_builder_or_graph
 
     return NamedBuilder.parse(graph).make() if isinstance(graph, str) else check_builder_or_graph(graph)

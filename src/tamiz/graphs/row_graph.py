@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator, clone
 
 from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, default_builder
+from tamiz.graphs.edges import Binary
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
-from tamiz.graphs.weights import Binary
 from tamiz.runtime.random import sample_including, sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.table.base import Table

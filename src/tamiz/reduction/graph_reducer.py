@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
-from tamiz.graphs.components import Components
+from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, graph_tags, resolve_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import graph_tags, resolve_builder
+from tamiz.graphs.laplacian import Components
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants

@@ -10,9 +10,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, default_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription

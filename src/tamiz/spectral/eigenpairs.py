@@ -14,8 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.graphs.components import traverse_components
-from tamiz.graphs.laplacian import MAX_PANEL_WIDTH, Laplacian, pad_panel
+from tamiz.graphs.laplacian import MAX_PANEL_WIDTH, Laplacian, pad_panel, traverse_components
 from tamiz.kernels.sparse_graphs import project_out_null
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
