@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.kernels.sparse_graphs import merge_edges, transpose_edges
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import RowEncoder
@@ -279,36 +278,33 @@ class Edges:
 
 def join_neighbors(neighbors: Neighbors, symmetry: str) -> Edges:
     """Return the edges of pairs that are neighbours in at least one direction ("or"), in both ("mutual"), or "directed" ones."""
-    return (
-        directed_edges(neighbors)
-        if symmetry == "directed"
-        else undirected_edges(neighbors, mutual=symmetry == "mutual")
-    )
-
-
-def undirected_edges(neighbors: Neighbors, *, mutual: bool = False) -> Edges:
-    """Return an edge for each pair that are neighbours in at least one direction, or with `mutual` in both."""
-    n, m = neighbors.n_rows, len(neighbors.indices)
-    transposed = _transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n)
-    # Transposing twice sorts the neighbours of every row by their row number.
-    ordered = _transpose_csr(*transposed, n)
-    out = np.empty(n + 1, dtype=np.int64), np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
-    filled = merge_edges(*ordered, *transposed, mutual, *out)
-    return Edges(out[0], out[1][:filled].copy(), out[2][:filled].copy())
+    if symmetry == "directed":
+        return directed_edges(neighbors)
+    # The entries are numbered, because sparse matrices drop lengths of 0. Where both directions are neighbours, the number of the
+    # row's own list is the one that is used.
+    m, numbers = len(neighbors.indices), np.arange(1, len(neighbors.indices) + 1)
+    mutual = symmetry == "mutual"
+    own = _number_matrix(neighbors, numbers if mutual else numbers + m)
+    other = sparse.csr_array(_number_matrix(neighbors, numbers + m if mutual else numbers).T)
+    return _edges_of_numbers(own.minimum(other) if mutual else own.maximum(other), neighbors)
 
 
 def directed_edges(neighbors: Neighbors) -> Edges:
     """Return a directed edge from every row to each of its neighbours, sorted by row number."""
+    return _edges_of_numbers(_number_matrix(neighbors, np.arange(1, len(neighbors.indices) + 1)), neighbors)
+
+
+def _number_matrix(neighbors: Neighbors, numbers: NDArray[np.int64]) -> sparse.csr_array:
     n = neighbors.n_rows
-    return Edges(*_transpose_csr(*_transpose_csr(neighbors.indptr, neighbors.indices, neighbors.distances, n), n))
+    matrix = sparse.csr_array((numbers, neighbors.indices, neighbors.indptr), shape=(n, n), copy=True)
+    matrix.sort_indices()
+    return matrix
 
 
-def _transpose_csr(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], lengths: Floats, n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
-    out = np.empty(n + 1, dtype=np.int64), np.empty(len(indices), dtype=np.int32), np.empty(len(indices))
-    transpose_edges(indptr, indices, np.ascontiguousarray(lengths), *out)
-    return out
+def _edges_of_numbers(matrix: sparse.csr_array, neighbors: Neighbors) -> Edges:
+    """Return the edges of a matrix of numbers of neighbours, which are counted from 1."""
+    lengths = neighbors.distances[(matrix.data - 1) % max(len(neighbors.distances), 1)]
+    return Edges(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), lengths)
 
 
 @dataclass(frozen=True)

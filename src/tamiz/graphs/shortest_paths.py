@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.graphs.edges import undirected_edges
+from tamiz.graphs.edges import join_neighbors
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import traverse_components
-from tamiz.kernels.shortest_paths import N_LANES, copy_lanes, order_by_distance, relax_from_eight
+from tamiz.kernels.shortest_paths import N_LANES, order_by_distance, relax_from_eight
 from tamiz.kernels.sparse_graphs import permute_matrix
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime import parallel
@@ -71,7 +71,7 @@ class ShortestPaths:
     def __init__(self, graph: Graph) -> None:
         directed = graph.edges
         self.n = graph.n_samples
-        self._edges = undirected_edges(Neighbors(directed.indptr, directed.indices, directed.lengths, self.n))
+        self._edges = join_neighbors(Neighbors(directed.indptr, directed.indices, directed.lengths, self.n), "or")
         self.longest_edge = float(self._edges.lengths.max(initial=0.0))
         components, order = traverse_components(self._edges.indptr, self._edges.indices)
         self._labels = components.labels
@@ -117,7 +117,9 @@ class ShortestPaths:
                 eight = np.resize(work.position[sources[first : first + n_lanes]], N_LANES)
                 relax_from_eight(*permuted, eight, lanes, work.is_active)
                 for position, output in zip(positions, outputs, strict=True):
-                    copy_lanes(lanes, position, output.unit, first, n_lanes, output.values)
+                    reached = lanes[position, :n_lanes] / output.unit
+                    reached[position < 0] = np.inf
+                    output.values[:, first : first + n_lanes] = reached
 
     def _make_buffers(self) -> _Buffers:
         n, m = self.n, len(self._edges.indices)

@@ -29,7 +29,7 @@ from tamiz.reduction.classical.scaling import (
 )
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import PrecomputedDissimilarities
-from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
+from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, split_rows
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -217,7 +217,7 @@ def _is_share_of_each(shares: Any, eigenvalues: Floats) -> bool:
     return np.shape(shares) == eigenvalues.shape[:-1] and bool(0.0 <= np.min(shares) <= np.max(shares) <= 1.0)
 
 
-class Isomap(GraphReducer):
+class Isomap(SpectralReducer):
     """Isomap: distances on the map are the lengths of shortest paths between rows along a neighbour graph.
 
     .. math:: B = -\\tfrac12 C D^{(2)} C
@@ -381,9 +381,9 @@ class Isomap(GraphReducer):
             n, separate = graph.n_samples, self.disconnected == "per_component"
             if not separate:
                 self._check_sizes(n, k)
-            labels = graph.components.labels if separate else np.zeros(n, dtype=np.int32)
+            labels = self._part_labels(graph.components)
             paths = ShortestPaths(graph)
-            members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+            members = split_rows(labels)
             chosen = [self._choose_landmarks(rows, k, rng) for rows in members]
             parts = [
                 GeodesicScaling.fit(paths, rows, landmarks, min(k, len(rows) - 1))
@@ -403,7 +403,7 @@ class Isomap(GraphReducer):
         self.graph_, self.component_labels_ = graph, labels
         self.landmark_rows_: Indices = np.sort(np.concatenate(chosen))
         self._extensions = [part.extension for part in parts]
-        self.eigenvalues_: Floats = values if separate else values[0]
+        self.eigenvalues_ = values if separate else values[0]
         self.residual_variances_: Floats = variances if separate else variances[0]
         shares, errors = np.array([(part.negative_share.value, part.negative_share.error) for part in parts]).T
         self.negative_share_ = shares if separate else float(shares[0])

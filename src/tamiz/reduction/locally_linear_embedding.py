@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats, Indices
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, KNearest
 from tamiz.graphs.edges import Binary, Edges, NeighborRule, directed_edges
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.laplacian import Components
-from tamiz.kernels.local_neighborhoods import barycentric_weights, count_patch_entries, local_grams, sum_patches
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import PrecomputedDistances
@@ -24,7 +23,7 @@ from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.search_choice import choose_search
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.graph_reducer import GraphReducer, check_connected
+from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, solve_by_part
 from tamiz.reduction.layouts.affinities import shortest_edges
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
@@ -33,11 +32,14 @@ from tamiz.spectral.inverse import smallest_semidefinite_eigenpairs
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 from tamiz.table.feature_checks import check_features, record_features
 
-# Numbers in the matrices of a block of rows.
-_BLOCK_NUMBERS = 2**17
+# Numbers in the matrices of a block of rows, and in the differences from their neighbours that are computed at a time.
+_BLOCK_NUMBERS, _BLOCK_DIFFERENCES = 2**17, 2**20
+_MIN_REGULARIZATION = 2.0**-52
 
-# Returns the Gram matrices of some query rows, given their row numbers and the numbers of their neighbours, one row for each query.
-GramFunction = Callable[[NDArray[np.int64], NDArray[np.int32]], Floats]
+# The numbers of some rows, and those of their neighbours, one row for each.
+Block = tuple[Indices, NDArray[np.int32]]
+# Returns the Gram matrices of the neighbourhoods of a block.
+GramFunction = Callable[[Indices, NDArray[np.int32]], Floats]
 
 
 def gram_function(points: Points, queries: Points) -> GramFunction:
@@ -68,9 +70,16 @@ def gram_function(points: Points, queries: Points) -> GramFunction:
     )
 
 
-def _dense_grams(queries: Floats, values: Floats, rows: NDArray[np.int64], neighbors: NDArray[np.int32]) -> Floats:
-    grams = np.empty((*neighbors.shape, neighbors.shape[1]))
-    local_grams(queries, values, rows, neighbors, grams)
+def _dense_grams(queries: Floats, values: Floats, rows: Indices, neighbors: NDArray[np.int32]) -> Floats:
+    """Return the inner products, divided by the square of the largest difference, so that none over- or underflows."""
+    (m, k), p = neighbors.shape, values.shape[1]
+    grams = np.empty((m, k, k))
+    for start, stop in parallel.block_ranges(m, max(1, _BLOCK_DIFFERENCES // (k * p))):
+        differences = values[neighbors[start:stop]] - queries[rows[start:stop], None]
+        largest = np.abs(differences).max(axis=(1, 2), keepdims=True)
+        # Differences of which 1 / largest overflows are 0, as their distances are.
+        differences *= np.divide(1.0, largest, out=np.zeros(largest.shape), where=largest > 1e-300)
+        np.matmul(differences, differences.transpose(0, 2, 1), out=grams[start:stop])
     return grams
 
 
@@ -83,7 +92,7 @@ def _sparse_rows(points: SparsePoints) -> sparse.csr_array:
 
 
 def _sparse_grams(
-    queries: sparse.csr_array, values: sparse.csr_array, rows: NDArray[np.int64], neighbors: NDArray[np.int32]
+    queries: sparse.csr_array, values: sparse.csr_array, rows: Indices, neighbors: NDArray[np.int32]
 ) -> Floats:
     m, k = neighbors.shape
     differences = values[neighbors.ravel()] - queries[rows.repeat(k)]
@@ -94,9 +103,7 @@ def _sparse_grams(
     return np.asarray(products.sum(axis=1)).reshape(m, k, k)
 
 
-def _distance_grams(
-    to_points: Floats, between: Floats, rows: NDArray[np.int64], neighbors: NDArray[np.int32]
-) -> Floats:
+def _distance_grams(to_points: Floats, between: Floats, rows: Indices, neighbors: NDArray[np.int32]) -> Floats:
     """Return inner products by the law of cosines; negative eigenvalues, of distances that are not Euclidean, are set to 0."""
     near, among = to_points[rows[:, None], neighbors], between[neighbors[:, :, None], neighbors[:, None, :]]
     # No square overflows or underflows.
@@ -108,27 +115,34 @@ def _distance_grams(
     return (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
-def neighborhood_blocks(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield blocks of rows that have equally many neighbours, at least one; rows without neighbours are left out."""
+def _neighborhood_blocks(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> list[Block]:
+    """Return blocks of rows that have equally many neighbours, at least one, and these; rows without neighbours are left out."""
+    counts = np.diff(indptr)
+    blocks = []
     for count in np.unique(counts[counts > 0]).tolist():
         rows = np.flatnonzero(counts == count)
         for start, stop in parallel.block_ranges(len(rows), max(1, _BLOCK_NUMBERS // count**2)):
-            yield rows[start:stop]
+            some = rows[start:stop]
+            blocks.append((some, indices[indptr[some][:, None] + np.arange(count)]))
+    return blocks
 
 
-def reconstruction_weights(
+def _reconstruction_weights(
     grams: GramFunction, indptr: NDArray[np.int64], indices: NDArray[np.int32], regularization: float
 ) -> Floats:
     """Return the weights with which the neighbours of each row, a list in CSR form, reconstruct it; they sum to 1."""
     weights = np.empty(len(indices))
 
-    def fill(rows: NDArray[np.int64]) -> None:
-        at = indptr[rows][:, None] + np.arange(indptr[rows[0] + 1] - indptr[rows[0]])
-        block = np.empty(at.shape)
-        barycentric_weights(grams(rows, indices[at]), regularization, block)
-        weights[at] = block
+    def fill(block: Block) -> None:
+        matrices = grams(*block)
+        m, k = block[1].shape
+        trace = np.trace(matrices, axis1=1, axis2=2)
+        # Neighbours that are all equal to the row have equal weights. The smallest regularisation keeps a matrix invertible.
+        diagonal = np.where(trace > 0, max(regularization, _MIN_REGULARIZATION) * trace, 1.0)
+        w = np.linalg.solve(matrices + diagonal[:, None, None] * np.eye(k), np.ones((m, k, 1)))[:, :, 0]
+        weights[indptr[block[0]][:, None] + np.arange(k)] = w / w.sum(axis=1, keepdims=True)
 
-    parallel.run_blocks(fill, neighborhood_blocks(np.diff(indptr)))
+    parallel.run_blocks(fill, _neighborhood_blocks(indptr, indices))
     return weights
 
 
@@ -140,7 +154,6 @@ _MIN_EIGENVALUE = 1e-13
 _MIN_REMAINING = 1e-10
 # The largest alpha, in "modified", whose quotient u / alpha would be rounding error.
 _MIN_ALPHA = 1e-8
-_ROWS_PER_TASK = 2048
 
 
 def least_neighbors(method: str, n_components: int) -> int:
@@ -177,36 +190,23 @@ def alignment_matrix(
     counts = np.diff(indptr)
     if method == "standard":
         n = len(counts)
-        weights = reconstruction_weights(grams, indptr, indices, regularization)
+        weights = _reconstruction_weights(grams, indptr, indices, regularization)
         # A row without neighbours is a component of its own, and its row of I - W is 0.
         W = sparse.csr_array((weights, indices, indptr), shape=(n, n))
         rest = sparse.csr_array(sparse.diags_array((counts > 0).astype(np.float64)) - W)
         return sparse.csr_array(rest.T @ rest)
     check_memory(
-        20.0 * float(((counts + 1.0) ** 2).sum()),
+        48.0 * float(((counts + 1.0) ** 2).sum()),
         f"The local matrices of {len(counts):,} rows with up to {counts.max():,} neighbours",
         "Use fewer neighbours.",
     )
+    blocks = _neighborhood_blocks(indptr, indices)
     if method == "modified":
-        local = _modified_matrices(grams, indptr, indices, n_components, regularization)
+        matrices = _modified_matrices(grams, blocks, n_components, regularization)
     else:
-        local = _tangent_matrices(grams, indptr, indices, n_components, hessian=method == "hessian")
-    return _sum_local_matrices(local, indptr, indices)
-
-
-def _tangent_matrices(
-    grams: GramFunction, indptr: NDArray[np.int64], indices: NDArray[np.int32], d: int, *, hessian: bool
-) -> Floats:
-    """Return the local matrices of "hessian" and "ltsa" of all rows, one after the other."""
-    local = _PatchMatrices(np.diff(indptr))
-
-    def fill(rows: NDArray[np.int64]) -> None:
-        neighbors = indices[indptr[rows][:, None] + np.arange(indptr[rows[0] + 1] - indptr[rows[0]])]
-        tangents = _tangent_coordinates(grams(rows, neighbors), d)
-        local.set(rows, _hessian_matrices(tangents) if hessian else _alignment_matrices(tangents))
-
-    parallel.run_blocks(fill, neighborhood_blocks(np.diff(indptr)))
-    return local.values
+        local = _hessian_matrices if method == "hessian" else _alignment_matrices
+        matrices = parallel.map_blocks(lambda block: local(_tangent_coordinates(grams(*block), n_components)), blocks)
+    return _sum_local_matrices(blocks, list(matrices), len(counts))
 
 
 def _tangent_coordinates(grams: Floats, d: int) -> Floats:
@@ -256,37 +256,21 @@ def _orthonormal_functions(columns: Floats) -> Floats:
     return functions
 
 
-class _Decomposition(NamedTuple):
-    """Eigenpairs of the Gram matrices of a block of rows, descending, and the trace of each."""
+def _modified_matrices(grams: GramFunction, blocks: list[Block], d: int, regularization: float) -> Iterator[Floats]:
+    """Yield the local matrices of "modified", block by block."""
 
-    rows: NDArray[np.int64]
-    values: Floats
-    vectors: Floats
-
-
-def _modified_matrices(
-    grams: GramFunction, indptr: NDArray[np.int64], indices: NDArray[np.int32], d: int, regularization: float
-) -> Floats:
-    """Return the local matrices of "modified" of all rows, one after the other."""
-    counts = np.diff(indptr)
-    local = _PatchMatrices(counts)
-
-    def decompose(rows: NDArray[np.int64]) -> _Decomposition:
-        neighbors = indices[indptr[rows][:, None] + np.arange(indptr[rows[0] + 1] - indptr[rows[0]])]
-        values, vectors = np.linalg.eigh(grams(rows, neighbors))
+    def decompose(block: Block) -> tuple[Floats, Floats]:
+        """Return the eigenvalues and eigenvectors of the Gram matrices, descending."""
+        values, vectors = np.linalg.eigh(grams(*block))
         values = values[:, ::-1]
-        return _Decomposition(
-            rows, np.where(values > _MIN_EIGENVALUE * values[:, :1], values, 0.0), vectors[:, :, ::-1]
-        )
+        return np.where(values > _MIN_EIGENVALUE * values[:, :1], values, 0.0), vectors[:, :, ::-1]
 
-    blocks = list(parallel.map_blocks(decompose, neighborhood_blocks(counts)))
+    pairs = list(parallel.map_blocks(decompose, blocks))
     # The share of a neighbourhood's extent outside its d main directions; the median over the rows separates noise from extent.
-    shares = np.concatenate([_tail_ratios(block.values)[:, max(block.values.shape[1] - d, 0)] for block in blocks])
-    noise = float(np.median(shares))
-    parallel.run_blocks(
-        lambda block: local.set(block.rows, _weight_set_matrices(block, d, noise, regularization)), blocks
+    noise = float(
+        np.median(np.concatenate([_tail_ratios(values)[:, max(values.shape[1] - d, 0)] for values, _ in pairs]))
     )
-    return local.values
+    return parallel.map_blocks(lambda pair: _weight_set_matrices(*pair, d, noise, regularization), pairs)
 
 
 def _tail_ratios(values: Floats) -> Floats:
@@ -296,24 +280,24 @@ def _tail_ratios(values: Floats) -> Floats:
     return np.divide(tails, heads, out=np.zeros(values.shape), where=heads > 0)
 
 
-def _weight_set_matrices(block: _Decomposition, d: int, noise: float, regularization: float) -> Floats:
+def _weight_set_matrices(values: Floats, vectors: Floats, d: int, noise: float, regularization: float) -> Floats:
     """Return the sums over s sets of weights of (e - w)(e - w)', with e for the row itself.
 
     The sets are the columns of (1 - alpha) w 1' + V H, with the regularised weights w, the s smallest eigenvectors V and the
     Householder matrix H for which the columns sum to 1 (equations 2.5 and 3.1 of the paper). Their sums depend on the projection
     P = V V' and on u = P 1 alone: V H 1 = u / alpha with alpha = |u| / sqrt(s).
     """
-    m, k = block.values.shape
-    ratios = _tail_ratios(block.values)[:, 1 : max(k - d, 0) + 1]
-    n_zero = (block.values == 0.0).sum(axis=1)
+    m, k = values.shape
+    ratios = _tail_ratios(values)[:, 1 : max(k - d, 0) + 1]
+    n_zero = (values == 0.0).sum(axis=1)
     s = np.maximum(np.maximum((ratios < noise).sum(axis=1), n_zero), 1)[:, None]
-    main = block.vectors * (np.arange(k) < k - s)[:, None, :]
+    main = vectors * (np.arange(k) < k - s)[:, None, :]
     projection = np.eye(k) - main @ main.transpose(0, 2, 1)
     u = projection.sum(axis=2)
-    trace = block.values.sum(axis=1, keepdims=True)
+    trace = values.sum(axis=1, keepdims=True)
     # Without regularisation a value of 0 would be divided by.
-    divisor = np.where(trace > 0, np.maximum(block.values + regularization * trace, 1e-30 * trace), 1.0)
-    w = (block.vectors @ (block.vectors.sum(axis=1) / divisor)[:, :, None])[:, :, 0]
+    divisor = np.where(trace > 0, np.maximum(values + regularization * trace, 1e-30 * trace), 1.0)
+    w = (vectors @ (vectors.sum(axis=1) / divisor)[:, :, None])[:, :, 0]
     w /= w.sum(axis=1, keepdims=True)
     alpha = np.linalg.norm(u, axis=1, keepdims=True) / np.sqrt(s)
     # With alpha = 0 the eigenvectors sum to 0, and every set is w plus an eigenvector.
@@ -331,44 +315,15 @@ def _weight_set_matrices(block: _Decomposition, d: int, noise: float, regulariza
     return matrices
 
 
-class _PatchMatrices:
-    """One square matrix for each row, over the row and its neighbours, stored one after the other."""
-
-    def __init__(self, counts: NDArray[np.int64]) -> None:
-        self._starts = np.concatenate([[0], np.cumsum((counts + 1) ** 2)])
-        self.values = np.zeros(self._starts[-1])
-
-    def set(self, rows: NDArray[np.int64], matrices: Floats) -> None:
-        """Store the matrices of some rows, all of one size."""
-        size = matrices.shape[1] ** 2
-        self.values[self._starts[rows][:, None] + np.arange(size)] = matrices.reshape(len(rows), size)
-
-
-def _sum_local_matrices(local: Floats, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> sparse.csr_array:
+def _sum_local_matrices(blocks: list[Block], matrices: list[Floats], n: int) -> sparse.csr_array:
     """Return the sum of the local matrices, each in the rows and columns of its patch."""
-    n = len(indptr) - 1
-    counts = np.diff(indptr)
-    patch_starts = indptr + np.arange(n + 1)
-    members = np.insert(indices, indptr[:-1], np.arange(n, dtype=np.int32))
-    matrix_starts = np.concatenate([[0], np.cumsum((counts + 1) ** 2)])
-    memberships = sparse.csr_array((np.ones(len(members), dtype=np.int8), members, patch_starts), shape=(n, n)).tocsc()
-    row_starts, patches = memberships.indptr.astype(np.int64), memberships.indices.astype(np.int32)
-    totals = np.empty(n, dtype=np.int64)
-    spans = parallel.block_ranges(n, _ROWS_PER_TASK)
-    parallel.run_blocks(
-        lambda span: count_patch_entries(patch_starts, members, row_starts, patches, *span, totals), spans
-    )
-    starts = np.concatenate([[0], np.cumsum(totals)])
-    columns, data = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
-    parallel.run_blocks(
-        lambda span: sum_patches(
-            patch_starts, members, matrix_starts, local, row_starts, patches, *span, starts, columns, data
-        ),
-        spans,
-    )
-    # With int64 limits scipy would copy the columns to int64 too.
-    limits = starts if starts[-1] > np.iinfo(np.int32).max else starts.astype(np.int32)
-    return sparse.csr_array((data, columns, limits), shape=(n, n))
+    members = [np.column_stack([rows.astype(np.int32), neighbors]) for rows, neighbors in blocks]
+    rows = [np.repeat(one, one.shape[1], axis=1).ravel() for one in members]
+    columns = [np.tile(one, (1, one.shape[1])).ravel() for one in members]
+    if not blocks:
+        return sparse.csr_array((n, n))
+    data = np.concatenate([one.ravel() for one in matrices])
+    return sparse.csr_array((data, (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
 
 
 DISCONNECTED_CHOICES = ("error", "per_component")
@@ -382,7 +337,7 @@ _LOCAL_CONDITIONS = {
 }
 
 
-class LocallyLinearEmbedding(GraphReducer):
+class LocallyLinearEmbedding(SpectralReducer):
     """Locally linear embedding: coordinates in which every row has the same position among its neighbours as in the table.
 
     .. math:: \\min_{Y' Y = I, Y' 1 = 0} \\sum_i \\Big| y_i - \\sum_j w_{ij} y_j \\Big|^2
@@ -475,17 +430,6 @@ class LocallyLinearEmbedding(GraphReducer):
         "regularization": Number(0.0),
         "_distinct_rule": Nullable(InstanceOf(NeighborRule)),
         "_distinct_rows": IntegerArray("m", below="n"),
-        "component_labels_": (
-            IntegerArray("n"),
-            Condition(
-                lambda it: it.eigenvalues_.ndim == 1 or it.component_labels_.max() < len(it.eigenvalues_),
-                "names no component",
-            ),
-        ),
-        "eigenvalues_": Condition(
-            lambda it: it.eigenvalues_.ndim in (1, 2) and it.eigenvalues_.shape[-1] == it.embedding_.shape[1],
-            "does not have one number for every coordinate",
-        ),
         "residuals_": Condition(
             lambda it: it.residuals_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
         ),
@@ -546,13 +490,13 @@ class LocallyLinearEmbedding(GraphReducer):
                 n_components,
                 regularization,
             )
-            labels = components.labels if separate else np.zeros(len(rows.numbers), dtype=np.int32)
+            labels = self._part_labels(components)
             coordinates, values, residuals = _eigenvectors_by_component(matrix, labels, n_components)
         embedding = self._match_dtype(coordinates[rows.place], X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         self.graph_, self.component_labels_, self.embedding_ = graph, labels[rows.place], embedding
         self._distinct_rows, self._distinct_rule = rows.numbers, None if rows.rule is graph.neighbor_rule else rows.rule
-        self.eigenvalues_: Floats = values if separate else values[0]
+        self.eigenvalues_ = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
         self.reconstruction_error_: float = float(np.nansum(values))
         record_features(self, X)
@@ -627,7 +571,7 @@ class LocallyLinearEmbedding(GraphReducer):
         with parallel.thread_session():
             queries = rule.query_points(X)
             near = _within_component(rule.find_neighbors(queries), self.component_labels_[self._distinct_rows])
-            weights = reconstruction_weights(
+            weights = _reconstruction_weights(
                 gram_function(points, queries), near.indptr, near.indices, self.regularization
             )
             W = sparse.csr_array((weights, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
@@ -692,26 +636,19 @@ def _find_distinct_rows(graph: EdgeGraph) -> _DistinctRows:
 
 
 def _eigenvectors_by_component(
-    matrix: sparse.csr_array, labels: NDArray[np.int32], n_components: int
+    matrix: sparse.csr_array, labels: Codes, n_components: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the coordinates, and the eigenvalues and residuals by component; NaN where a component has too few rows."""
-    n, n_parts = len(labels), int(labels.max()) + 1
-    check_memory(
-        8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Lower n_components."
-    )
-    embedding = np.zeros((n, n_components))
-    values, residuals = np.full((2, n_parts, n_components), np.nan)
-    parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    """Return the coordinates, and the eigenvalues and residuals by component; warn if the coordinates are not determined."""
     undetermined = []
-    for part, rows in enumerate(parts):
-        m = min(n_components, len(rows) - 1)
-        if m:
-            own = matrix if n_parts == 1 else sparse.csr_array(matrix[rows][:, rows])
-            found = smallest_semidefinite_eigenpairs(own, m)
-            values[part, :m], residuals[part, :m] = found.values, found.residuals
-            embedding[rows, :m] = found.vectors
-            if not found.determined:
-                undetermined.append(found)
+
+    def solve(rows: Indices, m: int) -> tuple[Floats, Floats, Floats]:
+        own = matrix if len(rows) == len(labels) else sparse.csr_array(matrix[rows][:, rows])
+        found = smallest_semidefinite_eigenpairs(own, m)
+        if not found.determined:
+            undetermined.append(found)
+        return found.values, found.residuals, found.vectors
+
+    solution = solve_by_part(labels, n_components, solve)
     if undetermined:
         first = undetermined[0]
         warn(
@@ -720,7 +657,7 @@ def _eigenvectors_by_component(
             f"and {first.next_value:.2g} of the following one differ by less than the rounding error {first.rounding:.2g}. "
             "Change the number of neighbours, or use another method.",
         )
-    return embedding, values, residuals
+    return solution
 
 
 def _within_component(near: Neighbors, labels: NDArray[np.int32]) -> Neighbors:
