@@ -43,15 +43,7 @@ from tamiz.table.views import target_array
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """The classes of the rows that a graph is built from.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,), int32
-        Class of each row, an index into `names`.
-    names : tuple of str
-        Name of each class.
-    """
+    """The classes of the rows that a graph is built from: the number of each row's class, and the names."""
 
     labels: Codes
     names: tuple[str, ...]

@@ -309,18 +309,10 @@ def _edges_of_numbers(matrix: sparse.csr_array, neighbors: Neighbors) -> Edges:
 
 @dataclass(frozen=True)
 class Attachment:
-    """The neighbours of new rows among the rows of a graph.
+    """The neighbours of new rows among the rows of a graph, at least one for each.
 
-    Attributes
-    ----------
-    neighbors : Neighbors
-        Neighbours of the new rows, at least one for each.
-    relative_weights : ndarray of shape (n_pairs,)
-        Weights of the edges to these neighbours, divided by the weight of the edge to the nearest one.
-    nearest_weights : ndarray of shape (n_new,)
-        Weight of the edge from each new row to its nearest neighbour.
-    duplicate_of : ndarray of shape (n_new,)
-        The lowest row of the graph that is equal to the new row, -1 if there is none.
+    `relative_weights` are the weights of the edges to these neighbours, divided by the one to the nearest, `nearest_weights`.
+    `duplicate_of` is the lowest row of the graph that is equal to the new row, -1 if there is none.
     """
 
     neighbors: Neighbors
@@ -333,20 +325,7 @@ class Attachment:
 class NeighborRule:
     """How the edges of a graph were found, so that new rows can be attached by the same rule.
 
-    Attributes
-    ----------
-    index : NeighborIndex
-        Index of the graph's rows.
-    row_encoder : RowEncoder
-        Reads new rows as the graph's rows were read.
-    search_description : str
-        How the neighbours were found.
-    recall : float
-        Share of the true neighbours that were found.
-    n_neighbors : int or None
-        Neighbours of each row; None for a radius graph or a same-class graph.
-    radius : float or None
-        Radius within which rows are joined; None for a k-nearest-neighbour graph or a same-class graph.
+    `n_neighbors` of a k-nearest-neighbour graph and `radius` of a radius graph are None for other graphs.
     """
 
     index: NeighborIndex

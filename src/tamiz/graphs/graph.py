@@ -80,23 +80,10 @@ class ComponentSizes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GraphDescription:
-    """What `describe()` of a graph returns.
+    """What `describe()` of a graph returns: numbers of rows, edges and neighbours, components, degrees, and how it was built.
 
-    Attributes
-    ----------
-    n_rows, n_edges : int
-    components : ComponentSizes
-        The number of components `n` and the `sizes` of the ten largest.
-    neighbors : NeighborCounts
-        `min`, `median` and `max` of the numbers of neighbours of the rows, and their `histogram` in at most 40 bins.
-    degrees : Range
-        `min`, `median` and `max` of the sums of the weights of each row's edges.
-    radius, t, recall : float or None
-        As of the graph; None where it has none, and for an infinite `t`.
-    unweighted : bool
-        Whether every edge has weight 1.
-    search : str or None
-        How the neighbours were found.
+    `components` has the `sizes` of the ten largest, and `neighbors` a `histogram` in at most 40 bins. `radius`, `t` and `recall`
+    are None where the graph has none, and for an infinite `t`.
 
     Examples
     --------
@@ -414,16 +401,10 @@ class Graph(Serializable, ABC):
 
 
 class EdgeGraph(Graph):
-    """A graph that stores its edges. It has the attributes of `Graph` and the following ones.
+    """A graph that stores its edges.
 
-    Attributes
-    ----------
-    edge_lengths : ndarray of shape (adjacency.nnz,) or None
-        Length of each entry of `adjacency`; None for a graph made from weights alone.
-    weight : Weight or None
-        The weight of the edges, with every parameter set.
-    directed : bool
-        Whether the edges are directed.
+    `edge_lengths` has the length of each entry of `adjacency`, None for a graph made from weights alone; `weight` is the weight of
+    the edges with every parameter set.
     """
 
     invariants: ClassVar[Invariants] = {
@@ -469,7 +450,6 @@ class EdgeGraph(Graph):
 
     @property
     def schema(self) -> Schema | None:
-        """The columns of the table that the graph was built from, or None."""
         return None if self.neighbor_rule is None else self.neighbor_rule.row_encoder.table_schema()
 
     @property
@@ -482,7 +462,6 @@ class EdgeGraph(Graph):
 
     @cached_property
     def edges(self) -> Edges:
-        """The edges with their lengths; raises DataError if the graph was made from weights alone."""
         if self.edge_lengths is None:
             raise DataError(
                 "The graph was made from weights alone, so its edges have no lengths; pass lengths= to Graph.from_edges or "
@@ -493,7 +472,6 @@ class EdgeGraph(Graph):
 
     @cached_property
     def degrees(self) -> Floats:
-        """The sum of the weights of each row's edges."""
         return np.asarray(self._adjacency.sum(axis=1)).ravel()
 
     @cached_property
@@ -542,7 +520,6 @@ class EdgeGraph(Graph):
         )
 
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
-        """Return the variation of columns along the edges and in total."""
         self._refuse_directed("has no Laplacian score")
         weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
         check_n_rows("X", rows, self.n_samples)
@@ -554,7 +531,6 @@ class EdgeGraph(Graph):
         return Variation(variation_along_edges(rows, S, scaled), *total_variation(rows, degrees))
 
     def attach(self, X: Any) -> Attachment:
-        """Return the neighbours of new rows among the graph's rows, with the weights of their edges."""
         if self.neighbor_rule is None or self.weight is None:
             raise DataError("A graph made from edges has no distances to new rows; build the graph from rows.")
         self._refuse_class_weight("a new row has no class")
@@ -570,15 +546,11 @@ class EdgeGraph(Graph):
         return Attachment(near, relative, self.weight.edge_weights(nearest, None), equal)
 
     def first_occurrences(self) -> Indices:
-        """Return for every row the lowest row equal to it; the row itself if there is none or the rows are not known."""
-        return (
-            np.arange(self.n_samples)
-            if self.neighbor_rule is None
-            else self.neighbor_rule.index.points.first_occurrences()
-        )
+        # Rows that are not known count as different.
+        rule = self.neighbor_rule
+        return np.arange(self.n_samples) if rule is None else rule.index.points.first_occurrences()
 
     def connect_components(self) -> Graph:
-        """Return the graph with the shortest edges that join its components; the graph itself if it is connected."""
         self._refuse_directed("cannot be connected")
         if len(self.components) == 1:
             return self
@@ -625,7 +597,7 @@ class EdgeGraph(Graph):
 
 
 class ClassGraph(Graph):
-    """A same-class graph that stores classes in place of edges; its attributes are those of `Graph`.
+    """A same-class graph that stores classes in place of edges.
 
     The weight of a pair depends on its class alone, so sums over the classes replace sums over the edges, in O(n).
     """
@@ -652,7 +624,6 @@ class ClassGraph(Graph):
 
     @cached_property
     def degrees(self) -> Floats:
-        """The sum of the weights of each row's edges."""
         return np.asarray((self._pair_weights(self._counts) * self._counts)[self.labels])
 
     @cached_property
@@ -661,7 +632,6 @@ class ClassGraph(Graph):
 
     @property
     def adjacency(self) -> sparse.csr_array:
-        """The weight matrix, with an entry for every pair of rows of one class."""
         check_memory(
             12.0 * float((self._counts**2).sum()),
             f"The {self.n_edges:,} edges of {format_n_classes(self.n_classes)}",
@@ -674,7 +644,6 @@ class ClassGraph(Graph):
 
     @cached_property
     def edges(self) -> Edges:
-        """Raise DataError: the rows were not read, so the pairs of a class have no lengths."""
         raise DataError(
             f"A same-class graph with {type(self.weight).__name__}() stores classes and does not read the rows, so its edges have "
             "no lengths; SameClass(weight=HeatKernel(t=np.inf)) has the edges with their lengths, each of weight 1."
@@ -688,7 +657,6 @@ class ClassGraph(Graph):
         return np.asarray((self._pair_weights(self._counts) * sums.T).T[self.labels])
 
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
-        """Return the variation of columns within the classes and in total."""
         weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
         check_n_rows("X", rows, self.n_samples)
         check_n_rows("sample_weight", weight, self.n_samples)
@@ -703,11 +671,9 @@ class ClassGraph(Graph):
         return Variation(within, within + np.where(sums.constant, 0.0, between), sums.constant)
 
     def attach(self, X: Any) -> Attachment:  # noqa: ARG002
-        """Raise DataError: a new row has no class."""
         raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
 
     def connect_components(self) -> Graph:
-        """Return the graph itself if there is one class, else raise DataError: classes are separate by definition."""
         if len(self.components) == 1:
             return self
         raise DataError(
@@ -715,7 +681,7 @@ class ClassGraph(Graph):
         )
 
     def first_occurrences(self) -> Indices:
-        """Return every row's own number: the values of the rows are not stored."""
+        # The values of the rows are not stored.
         return np.arange(self.n_samples)
 
 

@@ -28,15 +28,7 @@ _MAX_LISTED = 5
 
 @dataclass(frozen=True)
 class Components:
-    """The component of every row. Components are numbered in the order of their first rows.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,), int32
-        Component of each row.
-    sizes : ndarray of shape (n_components,), int64
-        Number of rows of each component.
-    """
+    """The component of every row, numbered in the order of their first rows, and the number of rows of each."""
 
     labels: NDArray[np.int32]
     sizes: NDArray[np.int64]
@@ -100,13 +92,7 @@ MAX_PANEL_WIDTH = max(_STEP_KERNELS)
 
 
 class LaplacianProduct:
-    """Products with L = D - S, computed from differences along the edges in blocks of rows, for panels of up to eight columns.
-
-    Parameters
-    ----------
-    indptr, indices, weights : ndarray
-        The symmetric weight matrix S in CSR form.
-    """
+    """Products with L = D - S, computed from differences along the edges in blocks of rows, for panels of up to eight columns."""
 
     def __init__(self, indptr: NDArray[np.integer], indices: NDArray[np.integer], weights: Floats) -> None:
         self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)

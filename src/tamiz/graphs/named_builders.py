@@ -19,15 +19,7 @@ DEFAULT_GRAPH = "knn:15"
 
 @dataclass(frozen=True)
 class NamedBuilder:
-    """A graph builder by its name and, after a colon, its number.
-
-    Attributes
-    ----------
-    entry : Entry
-        The builder in the registry.
-    number : float or None
-        The number after the colon.
-    """
+    """A graph builder by its entry in the registry and the number after a colon."""
 
     entry: Entry
     number: float | None
@@ -48,13 +40,7 @@ class NamedBuilder:
         return cls(entry, value)
 
     def make(self, kernel_width: float | None = None) -> GraphBuilder:
-        """Return the builder, by distances of standardised columns, with edges of weight 1 or of a heat kernel.
-
-        Raises
-        ------
-        ValueError
-            If the builder needs a number, accepts none, or requires a whole number; the message starts with its name.
-        """
+        """Return the builder, by distances of standardised columns, with edges of weight 1 or of a heat kernel."""
         from tamiz.graphs.edges import Binary, HeatKernel
 
         builder = self._make_with_number()

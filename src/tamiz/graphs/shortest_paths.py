@@ -44,26 +44,8 @@ class Output(NamedTuple):
 
 
 class ShortestPaths:
-    """Lengths of the shortest paths in a graph; a directed edge may be passed in both directions.
+    """Lengths of the shortest paths in a graph whose edges have lengths; a directed edge may be passed in both directions.
 
-    Parameters
-    ----------
-    graph : Graph
-
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    longest_edge : float
-        0 if there are no edges.
-
-    Raises
-    ------
-    DataError
-        When the edges have no lengths.
-
-    Notes
-    -----
     Time O(E + n log n) for 64 sources together and O(E) for each of them, with E edges of n rows and a factor of 2 to 6. The
     result does not depend, to the bit, on the other sources or on the number of threads.
     """

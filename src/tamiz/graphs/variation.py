@@ -25,17 +25,7 @@ _CHUNK_VALUES, _EDGE_CHUNK_VALUES = 2**20, 2**19
 
 @dataclass(frozen=True)
 class Variation:
-    """Variation of columns along the edges of a graph and in total.
-
-    Attributes
-    ----------
-    along_edges : ndarray of shape (n_columns,)
-        f'Lf = sum over the edges of S_ij (f_i - f_j)^2.
-    total : ndarray of shape (n_columns,)
-        f'Df, with f centred by its D-weighted mean.
-    constant : ndarray of shape (n_columns,), bool
-        Whether each column is constant.
-    """
+    """Variation of columns f along the edges of a graph, f'Lf, and in total, f'Df with f centred by its D-weighted mean."""
 
     along_edges: Floats
     total: Floats
@@ -44,16 +34,9 @@ class Variation:
 
 @dataclass(frozen=True)
 class ClassSums:
-    """Sums of columns by class.
+    """Sums of columns by class: of the weights, of shape (n_classes, 1), and weighted means and squared deviations from these.
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_classes, 1)
-        Sum of the sample weights.
-    means, squares : ndarray of shape (n_classes, n_columns)
-        Weighted mean, and weighted sum of squared deviations from it.
-    constant : ndarray of shape (n_columns,), bool
-        Whether each column is constant over all rows of positive weight.
+    `constant` is whether each column is constant over all rows of positive weight.
     """
 
     sizes: Floats

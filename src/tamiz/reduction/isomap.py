@@ -53,14 +53,8 @@ _ROUNDING = 1e-12
 class GeodesicExtension:
     """The formula of landmark MDS for rows of a graph: coordinates from geodesic distances to landmarks.
 
-    Attributes
-    ----------
-    geodesics : ndarray of shape (n, l), float32
-        The geodesic distances of the rows of the fit to the landmarks, divided by `unit`; the relative error is at most 6e-8.
-    unit : float
-        A power of two near the longest edge.
-    directions : ndarray of shape (k, l)
-    offsets : ndarray of shape (k,)
+    The geodesic distances of the rows of the fit are divided by `unit`, a power of two near the longest edge; their relative error
+    in float32 is at most 6e-8.
     """
 
     geodesics: NDArray[np.float32]
@@ -79,13 +73,9 @@ class GeodesicExtension:
     }
 
     def extend(self, near: Neighbors) -> Floats:
-        """Return the coordinates of new rows.
+        """Return the coordinates of new rows from their neighbours among the rows of the fit.
 
-        Parameters
-        ----------
-        near : Neighbors
-            Their neighbours among the rows of the fit. The geodesic distance to a landmark is the least sum of the distance to a
-            neighbour and the neighbour's geodesic distance.
+        The geodesic distance to a landmark is the least sum of the distance to a neighbour and the neighbour's geodesic distance.
         """
 
         def read(start: int, stop: int) -> Floats:
@@ -121,21 +111,7 @@ class GeodesicExtension:
 
 @dataclass(frozen=True)
 class GeodesicScaling:
-    """The map of the rows of one component of a graph.
-
-    Attributes
-    ----------
-    extension : GeodesicExtension
-    embedding : ndarray of shape (n, k)
-        Coordinates of all rows.
-    eigenvalues : ndarray of shape (k,)
-        The largest eigenvalues of the centred inner products of the landmarks, descending.
-    residual_variances : ndarray of shape (k,)
-        1 - R^2 of the geodesic distances between landmarks and rows and their distances in the first 1 to k coordinates.
-    negative_share : NegativeShare
-    warnings : tuple of Verdict
-        Warnings about convergence.
-    """
+    """The map of the rows of one component of a graph, with the attributes of `Isomap`."""
 
     extension: GeodesicExtension
     embedding: Floats
@@ -146,18 +122,7 @@ class GeodesicScaling:
 
     @classmethod
     def fit(cls, paths: ShortestPaths, rows: Indices, landmarks: Indices, k: int) -> GeodesicScaling:
-        """Scale landmarks and map all rows of a component.
-
-        Parameters
-        ----------
-        paths : ShortestPaths
-        rows : ndarray of shape (n,)
-            All rows of the component, ascending.
-        landmarks : ndarray of shape (l,)
-            Some or all of these rows.
-        k : int
-            Number of coordinates, below l.
-        """
+        """Scale more than k landmarks, some or all of the rows of a component, and map all rows, which ascend."""
         n, n_landmarks = len(rows), len(landmarks)
         if n == 1:
             nothing = np.zeros((0, 1))

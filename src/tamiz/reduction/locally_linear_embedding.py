@@ -46,11 +46,6 @@ def gram_function(points: Points, queries: Points) -> GramFunction:
     """Return the function of the Gram matrices of the differences between queries and their neighbours among points.
 
     Each matrix has an arbitrary positive factor, on which neither weights nor local coordinates depend.
-
-    Raises
-    ------
-    DataError
-        When the metric has no inner products.
     """
     values = points.euclidean_values()
     if values is not None:
@@ -173,19 +168,11 @@ def alignment_matrix(
     n_components: int,
     regularization: float,
 ) -> sparse.csr_array:
-    """Return M of shape (n_samples, n_samples), positive semidefinite, with the row sums 0.
+    """Return M = (I - W)'(I - W), or the sum of local matrices, positive semidefinite with the row sums 0.
 
-    Parameters
-    ----------
-    method : {"standard", "modified", "hessian", "ltsa"}
-    grams : callable
-        Gram matrices of the neighbourhoods.
-    indptr, indices : ndarray
-        The neighbours of every row in CSR form.
-    n_components : int
-        Dimension of the surface.
-    regularization : float
-        Share of the trace of a Gram matrix that is added to its diagonal.
+    A patch is a row with its neighbours. The local matrix of a patch measures how far coordinates of its rows are from being an
+    affine function of local coordinates ("ltsa"), from having no curvature ("hessian"), or from being reconstructed by several
+    sets of weights ("modified"). All of it is sparse: two rows share an entry of M if they share a patch.
     """
     counts = np.diff(indptr)
     if method == "standard":
@@ -584,16 +571,8 @@ class LocallyLinearEmbedding(SpectralReducer):
 class _DistinctRows(NamedTuple):
     """The distinct rows of a graph, their neighbours among each other, and the rule that finds neighbours of new rows.
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (n_distinct,)
-        The first of each group of equal rows.
-    place : ndarray of shape (n_samples,)
-        The position in `numbers` of the row that each row is equal to.
-    edges : Edges
-        From every distinct row to its neighbours, both as positions in `numbers`.
-    rule : NeighborRule
-        Its index has the distinct rows only.
+    `numbers` are the first rows of the groups of equal rows, `place` the position in these of the row that each row is equal to.
+    The edges join positions in `numbers`, and the index of the rule has the distinct rows only.
     """
 
     numbers: Indices
