@@ -25,7 +25,7 @@ from tamiz.graphs.edges import (
     join_neighbors,
 )
 from tamiz.graphs.graph import ClassGraph, EdgeGraph, Graph, format_n_classes
-from tamiz.neighbors.base import NeighborIndex, Neighbors, NeighborSearch
+from tamiz.neighbors.base import Neighbors, NeighborSearch
 from tamiz.neighbors.brute_force import BruteForce
 from tamiz.neighbors.metric_registry import metric_tags, registry
 from tamiz.neighbors.points import Points
@@ -473,9 +473,7 @@ class Radius(GraphBuilder):
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
         radius = check_real("radius", self.radius, low=0.0)
-        points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
-        index = choose_exact_search(points).fit(points)
-        return _build_radius_graph(self, index, encoder, radius, classes)
+        return _build_radius_graph(self, X, classes, radius, fill_missing=fill_missing)
 
 
 class ConnectedRadius(GraphBuilder):
@@ -527,14 +525,16 @@ class ConnectedRadius(GraphBuilder):
         return "All rows within the smallest distance that connects the graph"
 
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> EdgeGraph:
-        points, encoder = read_points(X, self.metric, fill_missing=fill_missing)
-        index = choose_exact_search(points).fit(points)
-        return _build_radius_graph(self, index, encoder, longest_edge(index), classes)
+        return _build_radius_graph(self, X, classes, None, fill_missing=fill_missing)
 
 
 def _build_radius_graph(
-    builder: GraphBuilder, index: NeighborIndex, row_encoder: RowEncoder, radius: float, classes: ClassLabels | None
+    builder: GraphBuilder, X: Any, classes: ClassLabels | None, radius: float | None, *, fill_missing: bool
 ) -> EdgeGraph:
+    """Return the graph of a radius, None for the smallest one that connects all rows."""
+    points, encoder = read_points(X, builder.metric, fill_missing=fill_missing)
+    index = choose_exact_search(points).fit(points)
+    radius = longest_edge(index) if radius is None else radius
     neighbors = index.query_radius(radius)
     if not len(neighbors.indices):
         nearest = float(np.min(index.query(1).distances))
@@ -542,7 +542,7 @@ def _build_radius_graph(
             f"radius={radius:g} joins no two rows: the nearest two are {nearest:.6g} apart. Use a larger radius; "
             "ConnectedRadius() (--graph connected-radius) computes the smallest one that connects all rows."
         )
-    rule = NeighborRule.from_index(index, row_encoder, radius=radius)
+    rule = NeighborRule.from_index(index, encoder, radius=radius)
     return builder.build_weighted_graph(directed_edges(neighbors), rule, classes, radius=radius)
 
 

@@ -113,7 +113,7 @@ class LaplacianProduct:
         return LaplacianProduct(indptr, indices, weights)
 
     def recurrence_step(self, left_scale: Floats, x: Floats, out: Floats, a: float, c: float, b: float) -> None:
-        """Fill out with a (left_scale L x - c x) - b out; x and out are panels (`panel_width`)."""
+        """Fill out with a (left_scale L x - c x) - b out; x and out are panels (`pad_panel`)."""
         kernel = _STEP_KERNELS[x.shape[1]]
 
         def step(span: tuple[int, int]) -> None:
@@ -122,31 +122,19 @@ class LaplacianProduct:
         parallel.run_blocks(step, self._row_spans)
 
     def multiply(self, left_scale: Floats, X: Floats) -> Floats:
-        if X.shape[1] <= MAX_PANEL_WIDTH:
-            x = pad_panel(X)
-            out = np.zeros(x.shape)
-            self.recurrence_step(left_scale, x, out, 1.0, 0.0, 0.0)
-            return out[:, : X.shape[1]]
-        return np.hstack(
-            [
-                self.multiply(left_scale, X[:, start:stop])
-                for start, stop in parallel.block_ranges(X.shape[1], MAX_PANEL_WIDTH)
-            ]
-        )
-
-
-def panel_width(n_columns: int) -> int:
-    """Return the width of the narrowest panel that n_columns <= 8 columns fit into: 1, 4 or 8."""
-    return next(wide for wide in _STEP_KERNELS if wide >= n_columns)
+        out = np.empty(X.shape)
+        for start, stop in parallel.block_ranges(X.shape[1], MAX_PANEL_WIDTH):
+            x = pad_panel(X[:, start:stop])
+            product = np.zeros(x.shape)
+            self.recurrence_step(left_scale, x, product, 1.0, 0.0, 0.0)
+            out[:, start:stop] = product[:, : stop - start]
+        return out
 
 
 def pad_panel(X: Floats) -> Floats:
-    """Return up to eight columns as a C-contiguous panel, padded with columns of zeros."""
+    """Return up to eight columns as a C-contiguous panel of 1, 4 or 8, padded with columns of zeros."""
     n, width = X.shape
-    padded_width = panel_width(width)
-    if padded_width == width:
-        return np.ascontiguousarray(X, dtype=np.float64)
-    padded = np.zeros((n, padded_width))
+    padded = np.zeros((n, next(wide for wide in _STEP_KERNELS if wide >= width)))
     padded[:, :width] = X
     return padded
 
@@ -213,11 +201,8 @@ class Laplacian(LinearOperator):
     def _matmat(self, X: NDArray[Any]) -> Floats:
         return self.laplacian_product.multiply(self._left_scale, X * self._right_scale[:, None])
 
-    def _matvec(self, x: NDArray[Any]) -> Floats:
-        return self._matmat(x.reshape(-1, 1)).ravel()
-
     def _rmatmat(self, X: NDArray[Any]) -> Floats:
         return self.laplacian_product.multiply(self._right_scale, X * self._left_scale[:, None])
 
     def _rmatvec(self, x: NDArray[Any]) -> Floats:
-        return self._rmatmat(x.reshape(-1, 1)).ravel()
+        return self._rmatmat(x.reshape(-1, 1))

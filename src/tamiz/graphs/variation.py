@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,29 +172,17 @@ def _column_extremes(rows: Any) -> tuple[Floats, Floats]:
 
 def variation_along_edges(rows: Any, S: sparse.csr_array, weights: Floats) -> Floats:
     """Return f'Lf of every column of dense or sparse rows, for edges at the entries of S that have these weights."""
+    n, q = rows.shape
     edges = (S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False), weights)
-    return _sparse_edge_variation(rows, edges) if sparse.issparse(rows) else _dense_edge_variation(rows, edges)
-
-
-def _dense_edge_variation(rows: Floats, edges: tuple[Any, ...]) -> Floats:
-    n, q = rows.shape
-
-    def vary(span: tuple[int, int]) -> Floats:
-        out = np.zeros(q)
-        edge_variation(rows, *edges, *span, out)
-        return out
-
-    return sum(parallel.map_blocks(vary, parallel.block_ranges(n, max(1, _EDGE_CHUNK_VALUES // q))), start=np.zeros(q))
-
-
-def _sparse_edge_variation(rows: Any, edges: tuple[Any, ...]) -> Floats:
-    n, q = rows.shape
-    csr = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+    if sparse.issparse(rows):
+        csr = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+        add_variation, n_rows = partial(sparse_edge_variation, *edges, *csr), n * _EDGE_CHUNK_VALUES // max(n, rows.nnz)
+    else:
+        add_variation, n_rows = partial(edge_variation, rows, *edges), _EDGE_CHUNK_VALUES // q
 
     def vary(span: tuple[int, int]) -> Floats:
         out = np.zeros(q)
-        sparse_edge_variation(*edges, *csr, *span, out)
+        add_variation(*span, out)
         return out
 
-    spans = parallel.block_ranges(n, max(1, _EDGE_CHUNK_VALUES * n // max(n, rows.nnz)))
-    return sum(parallel.map_blocks(vary, spans), start=np.zeros(q))
+    return sum(parallel.map_blocks(vary, parallel.block_ranges(n, max(1, n_rows))), start=np.zeros(q))
