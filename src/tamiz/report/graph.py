@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from tamiz.graphs.graph import NeighborCounts, Range
+    from tamiz.graphs.description import NeighborCounts, Range
     from tamiz.report.records.maps import GraphRecord
     from tamiz.report.records.study import StudyRecord
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tamiz.graphs.graph import GraphDescription
+from tamiz.graphs.description import GraphDescription
 from tamiz.metrics.estimates import QualityMeasure
 from tamiz.reduction.description import ClusterRule, MapDescription
 from tamiz.runtime.codec import Named, check_lengths
