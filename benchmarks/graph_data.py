@@ -76,6 +76,15 @@ def two_clusters() -> sparse.csr_array:
     return sparse.csr_array(both)
 
 
+def far_clusters() -> sparse.csr_array:
+    """Twenty clusters of 70,000 rows, each joined to the next by one edge."""
+    rng = np.random.default_rng(0)
+    starts = 3500 * np.arange(20)
+    parts = sparse.block_diag([near(rng.normal(size=(3500, 10))) for _ in starts], format="csr")
+    bridges = sparse.coo_array((np.ones(19), (starts[:-1], starts[1:])), shape=parts.shape)
+    return sparse.csr_array(parts + bridges + bridges.T)
+
+
 GRAPHS = {
     "70,000 digits": lambda: near(digits_in_50()),
     "10,000 digits": lambda: near(digits_in_50()[:10_000]),
@@ -84,4 +93,5 @@ GRAPHS = {
     "path of 5,000": lambda: path(5000),
     "grid of 100 x 100": lambda: grid(100),
     "two clusters and an edge": two_clusters,
+    "20 far clusters of 70,000": far_clusters,
 }

@@ -183,25 +183,6 @@ def shift_invert(given: dict[str, Any]) -> Any:
     return work
 
 
-def preconditioned(given: dict[str, Any]) -> Any:
-    from pyamg import ruge_stuben_solver
-    from scipy.sparse.linalg import lobpcg
-
-    S = graph_of(given)
-
-    def work() -> dict[str, Any]:
-        A, inverse_root = normalised(S)
-        n, m = len(inverse_root), int(given["m"])
-        L = sparse.csr_array(sparse.eye_array(n) - A)
-        hierarchy = ruge_stuben_solver(sparse.csr_matrix(L)).aspreconditioner()
-        X = np.random.default_rng(0).uniform(-1, 1, (n, m + 2))
-        null = (1 / inverse_root)[:, None]
-        values, vectors = lobpcg(L, X, M=hierarchy, Y=null, tol=1e-6, maxiter=300, largest=False)
-        return {"vectors": vectors[:, np.argsort(values)[:m]] * inverse_root[:, None]}
-
-    return work
-
-
 def umap_spectrum(given: dict[str, Any]) -> Any:
     from umap.spectral import spectral_layout
 
@@ -253,11 +234,9 @@ WORKS = {
     "ITMO_FS laplacian_score": itmo_score,
     "tamiz spectrum": tamiz_spectrum,
     "scikit-learn lobpcg": lambda given: scikit_learn_spectrum(given, "lobpcg"),
-    "scikit-learn amg": lambda given: scikit_learn_spectrum(given, "amg"),
     "umap-learn spectral_layout": umap_spectrum,
     "Lanczos": lanczos,
     "shift-invert": shift_invert,
-    "LOBPCG with pyamg": preconditioned,
     "tamiz radius": tamiz_radius,
     "tamiz classes": tamiz_classes,
     "scikit-learn f_classif": scikit_learn_classes,

@@ -26,7 +26,6 @@ MODULES = {
     "tamiz": "tamiz",
     "Lanczos": "scipy",
     "shift-invert": "scipy",
-    "LOBPCG": "pyamg",
     "picard": "picard",
     "fast-select": "fast_select",
 }

@@ -31,7 +31,7 @@ with progress.use_listener(lambda *report: reports.append(report)):
 print(json.dumps({"reports": reports, "second": len(reports) - first}))
 """
 SMALL = [
-    "hashing.hash_codes", "hashing.hash_numbers", "sparse_graphs.transpose_edges", "sparse_graphs.merge_edges",
+    "hashing.hash_codes", "hashing.hash_numbers", "sparse_graphs.class_squared_deviations", "sparse_graphs.project_out_null",
     "nearest_neighbors.hash_rows", "nearest_neighbors.sort_heaps", "sparse_graphs.class_sums_and_extremes",
     "subset_neighbors.add_squared_errors",
 ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_pipes_to_the_processes_that_compile_are_closed(monkeypatch, answers):
         started.append(subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         return started[-1]
 
-    names = dict.fromkeys("abcdefgh", sparse_graphs.merge_edges)
+    names = dict.fromkeys("abcdefgh", sparse_graphs.project_out_null)
     monkeypatch.setattr(_compilation, "_uncached_kernels", lambda names: {"first": names, "second": names})
     monkeypatch.setattr(_compilation, "_start_worker", start_worker)
     _compilation.compile_ahead(names, 2)

@@ -1,19 +1,14 @@
 """Optional packages: the errors for a missing or outdated one."""
 
-import importlib.metadata
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tamiz.runtime import optional_imports
 from tamiz.runtime.optional_imports import import_optional
-from tamiz.spectral.multigrid import MIN_PYAMG
 
-ROOT = Path(__file__).parents[1]
 ABSENT = {"feature": "Drawing", "package": "no-such-package", "min_version": "2.5", "extra": "plot"}
 NUMPY = {"feature": "Drawing", "package": "numpy", "extra": "plot"}
 
@@ -63,13 +58,6 @@ def test_the_import_error_of_a_present_package_is_raised_unchanged(monkeypatch, 
     monkeypatch.setattr(optional_imports, "version", lambda package: "3.0")
     with pytest.raises(ModuleNotFoundError, match="something_else_that_is_missing"):
         import_optional("half_there", **ABSENT)
-
-
-def test_the_extra_installs_the_version_that_is_asked_for():
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert extras["multigrid"] == [f"pyamg>={MIN_PYAMG}"]
-    assert importlib.metadata.version("pyamg")
 
 
 @pytest.mark.slow

@@ -745,7 +745,7 @@ def test_the_same_class_graph_ranks_as_fishers_score_and_has_no_map():
 
 def test_the_pairs_of_a_large_class_are_counted_and_not_written_out(monkeypatch):
     rng = np.random.default_rng(0)
-    from tamiz.graphs.same_class import ClassGraph
+    from tamiz.graphs.graph import ClassGraph
 
     monkeypatch.setattr(ClassGraph, "adjacency", property(lambda _: pytest.fail("written out")))
     X, y = rng.normal(size=(5000, 3)), rng.integers(0, 2, 5000)

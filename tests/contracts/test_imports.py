@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = [
     "numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "duckdb", "narwhals", "jinja2", "rich", "click",
-    "matplotlib", "pyamg",
+    "matplotlib",
 ]  # fmt: skip
 
 # scikit-learn loads pandas if it is installed.

@@ -31,8 +31,8 @@ from tamiz import (
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CFS, Entropy
 from tamiz.criteria.base import Merit, Relevance
-from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.weights import Weight
+from tamiz.graphs.builders import GraphBuilder
+from tamiz.graphs.edges import Weight
 from tamiz.models.backends import FoldBackend
 from tamiz.neighbors.base import NeighborSearch
 from tamiz.reduction.base import Reducer

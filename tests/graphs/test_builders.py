@@ -19,7 +19,7 @@ from tamiz.graphs import (
     Radius,
     SameClass,
 )
-from tamiz.graphs.builder import check_builder_or_graph
+from tamiz.graphs.builders import check_builder_or_graph
 from tamiz.neighbors import BruteForce
 from tamiz.runtime import parallel
 

@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from tamiz.exceptions import DataError
 from tamiz.graphs import Binary, Graph, InverseClassSize, KNearest
-from tamiz.graphs.weights import MIN_WEIGHT
+from tamiz.graphs.edges import MIN_WEIGHT
 from tamiz.reduction import UMAP, LaplacianEigenmaps
 from tamiz.runtime import validation
 

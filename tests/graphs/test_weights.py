@@ -8,7 +8,7 @@ import pytest
 
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import HeatKernel, KNearest
-from tamiz.graphs.weights import MIN_WEIGHT
+from tamiz.graphs.edges import MIN_WEIGHT
 
 
 @pytest.fixture(autouse=True)

@@ -311,7 +311,7 @@ def test_a_fit_that_fails_leaves_what_was_fitted_before():
 
 
 def test_more_distances_than_memory_are_refused_before_they_are_computed(monkeypatch):
-    monkeypatch.setattr("tamiz.reduction.classical.geodesics.check_memory", refuse)
+    monkeypatch.setattr("tamiz.reduction.isomap.check_memory", refuse)
     with pytest.raises(
         MemoryError, match=r"20100 bytes: The geodesic distances of 67 rows and 25 landmarks, Lower n_la"
     ):

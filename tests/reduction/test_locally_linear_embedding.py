@@ -17,8 +17,7 @@ import tamiz
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Graph, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, LocallyLinearEmbedding
-from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix
-from tamiz.reduction.local_linear.neighborhoods import gram_function
+from tamiz.reduction.locally_linear_embedding import METHODS, alignment_matrix, gram_function
 from tamiz.runtime import parallel
 
 quiet = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

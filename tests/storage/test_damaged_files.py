@@ -13,8 +13,7 @@ from scipy import sparse
 
 from tamiz import __version__, load, save
 from tamiz.graphs import Binary, KNearest
-from tamiz.graphs.graph import EdgeGraph
-from tamiz.graphs.same_class import ClassGraph
+from tamiz.graphs.graph import ClassGraph, EdgeGraph
 from tamiz.neighbors import BruteForce
 from tamiz.runtime import validation
 
@@ -182,11 +181,11 @@ def test_more_than_the_memory_there_is_is_refused_before_it_is_read(path, monkey
         "tamiz:registry",
         "tamiz.__main__:main",
         "tamiz.kernels.__main__:main",
-        "tamiz.graphs.k_nearest:KNearest.fit",
-        "tamiz.graphs.k_nearest:__builtins__",
-        "tamiz.graphs.k_nearest:np",
-        "tamiz.graphs.k_nearest:default_builder",
-        "tamiz.graphs.builder:BaseEstimator",
+        "tamiz.graphs.builders:KNearest.fit",
+        "tamiz.graphs.builders:__builtins__",
+        "tamiz.graphs.builders:np",
+        "tamiz.graphs.builders:default_builder",
+        "tamiz.graphs.builders:BaseEstimator",
         "tamiz.graphs:KNearest",
         "tamiz.runtime.registry:Registry",
         "tamiz.search.journal:Journal",
@@ -194,10 +193,10 @@ def test_more_than_the_memory_there_is_is_refused_before_it_is_read(path, monkey
         "tamiz.graphs.graph:Graph",
         "tamiz.later:Model",
         "tamiz.graphs.later:Model",
-        "tamiz.graphs.k_nearest:Later",
+        "tamiz.graphs.builders:Later",
         "",
         None,
-        ["tamiz.graphs.k_nearest:KNearest"],
+        ["tamiz.graphs.builders:KNearest"],
     ],
 )
 def test_no_object_of_another_class_is_made(path, name):
@@ -238,7 +237,7 @@ def test_attributes_that_fit_does_not_set_are_refused(path, name):
             record("tamiz.statistics.cross_products:LevelIndicators", column=1),
             r"missing 1 required positional argument",
         ),
-        (record("tamiz.graphs.same_class:ClassGraph", n_classes=1), r"missing 2 required positional arguments"),
+        (record("tamiz.graphs.graph:ClassGraph", n_classes=1), r"missing 2 required positional arguments"),
         (record("tamiz.neighbors.points:CosinePoints"), r"KeyError\('values'\)"),
     ],
     ids=range(6),
@@ -272,8 +271,8 @@ def test_objects_without_their_attributes_are_refused(path, content, reason):
         {"same": -1},
         {"same": None},
         {"record": 1},
-        {"record": {"class": "tamiz.graphs.weights:Binary"}},
-        {"record": {"class": "tamiz.graphs.weights:Binary", "fields": []}},
+        {"record": {"class": "tamiz.graphs.edges:Binary"}},
+        {"record": {"class": "tamiz.graphs.edges:Binary", "fields": []}},
         {"csr": {"shape": [2, 2]}},
     ],
     ids=str,

@@ -20,7 +20,7 @@ from tamiz.graphs import (
     SameClass,
     registry,
 )
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.row_graph import build_row_graph
 from tamiz.runtime.codec import Named
 from tamiz.table.factory import open_table

@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 from tamiz.arrays import Floats, Indices
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder, read_points
+from tamiz.graphs.builders import GraphBuilder, read_points
 from tamiz.graphs.row_graph import RowGraph
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.stress import ShepardDiagram, shepard

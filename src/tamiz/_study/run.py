@@ -41,7 +41,7 @@ from tamiz.criteria.base import Relevance
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, RowGraph, needs_graph
 from tamiz.reduction.base import Reducer

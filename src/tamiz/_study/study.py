@@ -28,7 +28,7 @@ from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.row_graph import RowGraph, build_row_graph, needs_graph, restrict_to_map_columns
 from tamiz.kernels._compilation import compile_ahead, default_kernels

@@ -13,11 +13,10 @@ from tamiz.criteria.base import Relevance
 from tamiz.criteria.entropy_relevance import MissingRule
 from tamiz.display.column_selection import RankingDisplay
 from tamiz.display.figures import write_svg
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, SameClass
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import graph_seconds, with_default_graph
-from tamiz.graphs.same_class import SameClass
 from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import pop_rows, to_json

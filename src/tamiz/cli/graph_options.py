@@ -15,7 +15,7 @@ from tamiz.graphs.named_builders import DEFAULT_GRAPH, NamedBuilder
 from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
 
 
 def _parse_width(value: str) -> float:

@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.components import Components
+from tamiz.graphs.builders import GraphBuilder, graph_tags, resolve_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import graph_tags, resolve_builder
+from tamiz.graphs.laplacian import Components
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.runtime import parallel

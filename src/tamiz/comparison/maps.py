@@ -20,8 +20,8 @@ from tamiz.display.coloring import escape_text
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, make_panels, write_svg
 from tamiz.exceptions import DataError
+from tamiz.graphs.builders import build_graphs
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import build_graphs
 from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import needs_graph, standardized_builder
 from tamiz.metrics.evaluation import MapQuality, quality
@@ -44,11 +44,11 @@ from tamiz.table.views import select_rows, target_array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
 from itertools import product
 
-from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.weights import HeatKernel
+from tamiz.graphs.builders import GraphBuilder
+from tamiz.graphs.edges import HeatKernel
 from tamiz.runtime.registry import suggestion
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from scipy import sparse
 
 from tamiz.arrays import Floats
 from tamiz.criteria.base import RowRelevance
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, resolve_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import resolve_builder
 from tamiz.graphs.laplacian import Laplacian
 from tamiz.table.base import Table
 

@@ -11,7 +11,7 @@ from tamiz.arrays import Floats
 from tamiz.criteria.column_variation import column_variation, laplacian_ratio, robust_variation
 from tamiz.criteria.graph_relevance import GraphRelevance
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major
 from tamiz.runtime import parallel

@@ -12,7 +12,7 @@ from sklearn.linear_model import lars_path
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria.column_variation import column_blocks
 from tamiz.criteria.graph_relevance import GraphRelevance, row_eigenvectors
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.runtime import progress
 from tamiz.runtime.validation import check_integer, check_memory

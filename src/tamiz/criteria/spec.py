@@ -11,7 +11,7 @@ from scipy import sparse
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria.column_variation import column_blocks, column_variation, laplacian_ratio, robust_variation
 from tamiz.criteria.graph_relevance import GraphRelevance, degree_shares, row_eigenvectors
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.variation import as_row_major, total_variation
 from tamiz.runtime.validation import check_choice, check_integer

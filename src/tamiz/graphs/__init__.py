@@ -5,13 +5,13 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    knn                 k_nearest:KNearest        builder  Nearest neighbours
-    radius              radius:Radius             builder  Radius
-    connected_radius    radius:ConnectedRadius    builder  Smallest connecting radius
-    same_class          same_class:SameClass      builder  Same class
-    heat_kernel         weights:HeatKernel        weight   Heat kernel
-    binary              weights:Binary            weight   Binary
-    inverse_class_size  weights:InverseClassSize  weight   Inverse class size
+    knn                 builders:KNearest         builder  Nearest neighbours
+    radius              builders:Radius           builder  Radius
+    connected_radius    builders:ConnectedRadius  builder  Smallest connecting radius
+    same_class          builders:SameClass        builder  Same class
+    heat_kernel         edges:HeatKernel          weight   Heat kernel
+    binary              edges:Binary              weight   Binary
+    inverse_class_size  edges:InverseClassSize    weight   Inverse class size
     graph               graph:Graph               graph    Graph
     """,
 )

@@ -1,4 +1,6 @@
-"""The description of a graph in plain fields: its edges, components and numbers of neighbours."""
+"""The description of a graph in plain fields, which reports are read with: this module imports nothing heavy."""
+
+from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -41,23 +43,10 @@ class ComponentSizes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GraphDescription:
-    """What `describe()` of a graph returns.
+    """What `describe()` of a graph returns: numbers of rows, edges and neighbours, components, degrees, and how it was built.
 
-    Attributes
-    ----------
-    n_rows, n_edges : int
-    components : ComponentSizes
-        The number of components `n` and the `sizes` of the ten largest.
-    neighbors : NeighborCounts
-        `min`, `median` and `max` of the numbers of neighbours of the rows, and their `histogram` in at most 40 bins.
-    degrees : Range
-        `min`, `median` and `max` of the sums of the weights of each row's edges.
-    radius, t, recall : float or None
-        As of the graph; None where it has none, and for an infinite `t`.
-    unweighted : bool
-        Whether every edge has weight 1.
-    search : str or None
-        How the neighbours were found.
+    `components` has the `sizes` of the ten largest, and `neighbors` a `histogram` in at most 40 bins. `radius`, `t` and `recall`
+    are None where the graph has none, and for an infinite `t`.
 
     Examples
     --------

@@ -10,19 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tamiz.arrays import Floats, Indices
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.components import Components
 from tamiz.graphs.description import ComponentSizes, GraphDescription, Histogram, NeighborCounts, Range
-from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, NeighborRule, join_neighbors
+from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, HeatKernel, NeighborRule, Weight, join_neighbors
 from tamiz.graphs.graph_import import read_edges, read_matrix, read_neighbors
-from tamiz.graphs.laplacian import Laplacian
-from tamiz.graphs.variation import Variation, as_row_major, check_n_rows, total_variation, variation_along_edges
-from tamiz.graphs.weights import HeatKernel, Weight
+from tamiz.graphs.laplacian import Components, Laplacian
+from tamiz.graphs.variation import (
+    ClassSums,
+    Variation,
+    as_row_major,
+    check_n_rows,
+    total_variation,
+    variation_along_edges,
+)
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
-from tamiz.runtime.validation import check_choice
+from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import (
     Condition,
     FloatArray,
@@ -328,16 +333,10 @@ class Graph(Serializable, ABC):
 
 
 class EdgeGraph(Graph):
-    """A graph that stores its edges. It has the attributes of `Graph` and the following ones.
+    """A graph that stores its edges.
 
-    Attributes
-    ----------
-    edge_lengths : ndarray of shape (adjacency.nnz,) or None
-        Length of each entry of `adjacency`; None for a graph made from weights alone.
-    weight : Weight or None
-        The weight of the edges, with every parameter set.
-    directed : bool
-        Whether the edges are directed.
+    `edge_lengths` has the length of each entry of `adjacency`, None for a graph made from weights alone; `weight` is the weight of
+    the edges with every parameter set.
     """
 
     invariants: ClassVar[Invariants] = {
@@ -383,7 +382,6 @@ class EdgeGraph(Graph):
 
     @property
     def schema(self) -> Schema | None:
-        """The columns of the table that the graph was built from, or None."""
         return None if self.neighbor_rule is None else self.neighbor_rule.row_encoder.table_schema()
 
     @property
@@ -396,7 +394,6 @@ class EdgeGraph(Graph):
 
     @cached_property
     def edges(self) -> Edges:
-        """The edges with their lengths; raises DataError if the graph was made from weights alone."""
         if self.edge_lengths is None:
             raise DataError(
                 "The graph was made from weights alone, so its edges have no lengths; pass lengths= to Graph.from_edges or "
@@ -407,7 +404,6 @@ class EdgeGraph(Graph):
 
     @cached_property
     def degrees(self) -> Floats:
-        """The sum of the weights of each row's edges."""
         return np.asarray(self._adjacency.sum(axis=1)).ravel()
 
     @cached_property
@@ -456,7 +452,6 @@ class EdgeGraph(Graph):
         )
 
     def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
-        """Return the variation of columns along the edges and in total."""
         self._refuse_directed("has no Laplacian score")
         weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
         check_n_rows("X", rows, self.n_samples)
@@ -468,7 +463,6 @@ class EdgeGraph(Graph):
         return Variation(variation_along_edges(rows, S, scaled), *total_variation(rows, degrees))
 
     def attach(self, X: Any) -> Attachment:
-        """Return the neighbours of new rows among the graph's rows, with the weights of their edges."""
         if self.neighbor_rule is None or self.weight is None:
             raise DataError("A graph made from edges has no distances to new rows; build the graph from rows.")
         self._refuse_class_weight("a new row has no class")
@@ -484,15 +478,11 @@ class EdgeGraph(Graph):
         return Attachment(near, relative, self.weight.edge_weights(nearest, None), equal)
 
     def first_occurrences(self) -> Indices:
-        """Return for every row the lowest row equal to it; the row itself if there is none or the rows are not known."""
-        return (
-            np.arange(self.n_samples)
-            if self.neighbor_rule is None
-            else self.neighbor_rule.index.points.first_occurrences()
-        )
+        # Rows that are not known count as different.
+        rule = self.neighbor_rule
+        return np.arange(self.n_samples) if rule is None else rule.index.points.first_occurrences()
 
     def connect_components(self) -> Graph:
-        """Return the graph with the shortest edges that join its components; the graph itself if it is connected."""
         self._refuse_directed("cannot be connected")
         if len(self.components) == 1:
             return self
@@ -536,3 +526,97 @@ class EdgeGraph(Graph):
             raise DataError(
                 f"{type(self.weight).__name__} requires edges within classes, and {reason}; use Binary() or HeatKernel()."
             )
+
+
+class ClassGraph(Graph):
+    """A same-class graph that stores classes in place of edges.
+
+    The weight of a pair depends on its class alone, so sums over the classes replace sums over the edges, in O(n).
+    """
+
+    invariants: ClassVar[Invariants] = {
+        "n_classes": Integer(low=1),
+        "labels": (
+            IntegerArray("n"),
+            Condition(lambda it: it.labels.max(initial=0) < it.n_classes, "names a class beyond n_classes"),
+        ),
+        "weight": InstanceOf(Weight),
+    }
+
+    def __init__(self, labels: Codes, n_classes: int, weight: Weight) -> None:
+        self.labels = labels
+        self.n_classes = n_classes
+        self.weight = weight
+        self.n_samples = len(labels)
+        self._counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
+        self.n_edges = int((self._counts * (self._counts - 1) / 2).sum())
+
+    def _pair_weights(self, sizes: Floats) -> Floats:
+        return self.weight.edge_weights(np.zeros(self.n_classes), np.where(sizes > 0, sizes, 1.0))
+
+    @cached_property
+    def degrees(self) -> Floats:
+        return np.asarray((self._pair_weights(self._counts) * self._counts)[self.labels])
+
+    @cached_property
+    def components(self) -> Components:
+        return Components.from_labels(self.labels)
+
+    @property
+    def adjacency(self) -> sparse.csr_array:
+        check_memory(
+            12.0 * float((self._counts**2).sum()),
+            f"The {self.n_edges:,} edges of {format_n_classes(self.n_classes)}",
+            "The graph's dot and variation need no edges.",
+        )
+        members = sparse.csr_array(
+            (np.ones(self.n_samples), (np.arange(self.n_samples), self.labels)), shape=(self.n_samples, self.n_classes)
+        )
+        return sparse.csr_array(members @ sparse.diags_array(self._pair_weights(self._counts)) @ members.T)
+
+    @cached_property
+    def edges(self) -> Edges:
+        raise DataError(
+            f"A same-class graph with {type(self.weight).__name__}() stores classes and does not read the rows, so its edges have "
+            "no lengths; SameClass(weight=HeatKernel(t=np.inf)) has the edges with their lengths, each of weight 1."
+        )
+
+    def dot(self, F: ArrayLike) -> Floats:
+        F = np.asarray(F, dtype=np.float64)
+        check_n_rows("F", F, self.n_samples)
+        sums = np.zeros((self.n_classes, *F.shape[1:]))
+        np.add.at(sums, self.labels, F)
+        return np.asarray((self._pair_weights(self._counts) * sums.T).T[self.labels])
+
+    def variation(self, rows: Any, sample_weight: Floats | None = None) -> Variation:
+        weight = np.ones(self.n_samples) if sample_weight is None else sample_weight
+        check_n_rows("X", rows, self.n_samples)
+        check_n_rows("sample_weight", weight, self.n_samples)
+        sums = ClassSums.from_rows(as_row_major(rows), self.labels, weight, self.n_classes)
+        sizes, means = sums.sizes, sums.means
+        # S_ij is s within a class of size n, so the degree of its rows is s n.
+        degree = self._pair_weights(sizes[:, 0])[:, None] * sizes
+        total = (degree * sizes).sum()
+        mean = (degree * sizes * means).sum(axis=0) / total
+        within = (degree * sums.squares).sum(axis=0)
+        between = (degree * sizes * (means - mean) ** 2).sum(axis=0)
+        return Variation(within, within + np.where(sums.constant, 0.0, between), sums.constant)
+
+    def attach(self, X: Any) -> Attachment:  # noqa: ARG002
+        raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
+
+    def connect_components(self) -> Graph:
+        if len(self.components) == 1:
+            return self
+        raise DataError(
+            f"The same-class graph falls into {self.components.describe()}; build a nearest-neighbour graph."
+        )
+
+    def first_occurrences(self) -> Indices:
+        # The values of the rows are not stored.
+        return np.arange(self.n_samples)
+
+
+def format_n_classes(n_classes: int) -> str:
+    """Return "1 class" or "3 classes"."""
+    return "1 class" if n_classes == 1 else f"{n_classes:,} classes"

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.weights import MIN_WEIGHT
+from tamiz.graphs.edges import MIN_WEIGHT
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 

@@ -2,18 +2,86 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
-from tamiz.arrays import Floats
-from tamiz.graphs.components import Components
-from tamiz.kernels.sparse_graphs import laplacian_step_1, laplacian_step_4, laplacian_step_8, permute_matrix
+from tamiz.arrays import Floats, Indices
+from tamiz.kernels.sparse_graphs import (
+    label_components_depth_first,
+    laplacian_step_1,
+    laplacian_step_4,
+    laplacian_step_8,
+    permute_matrix,
+)
 from tamiz.runtime import parallel
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
+
+_MAX_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Components:
+    """The component of every row, numbered in the order of their first rows, and the number of rows of each."""
+
+    labels: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def from_adjacency(cls, adjacency: sparse.csr_array, *, directed: bool = False) -> Components:
+        """Return the components of an adjacency matrix; the direction of edges is ignored."""
+        if directed:
+            return cls.from_labels(connected_components(adjacency, connection="weak")[1])
+        return traverse_components(
+            adjacency.indptr.astype(np.int64, copy=False), adjacency.indices.astype(np.int32, copy=False)
+        )[0]
+
+    @classmethod
+    def from_labels(cls, labels: NDArray[np.integer]) -> Components:
+        """Return one component for each distinct label."""
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        number = np.empty(len(first), dtype=np.int32)
+        number[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        renumbered = number[inverse]
+        return cls(renumbered, np.bincount(renumbered, minlength=len(first)).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def describe(self, row_numbers: Indices | None = None) -> str:
+        """Return a description such as "3 components of 380, 19 and 1 rows; row 17 has no edges".
+
+        `row_numbers` are the numbers of the rows in the user's table; None counts from 0.
+        """
+        order = np.argsort(-self.sizes, kind="stable")
+        if len(self) > _MAX_LISTED:
+            listed = list_names(self.sizes[order], limit=_MAX_LISTED, as_text="{:,}".format)
+        else:
+            shown = [f"{size:,}" for size in self.sizes[order]]
+            listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        alone = np.flatnonzero(self.sizes[self.labels] == 1)
+        alone = alone if row_numbers is None else row_numbers[alone]
+        isolated = ""
+        if alone.size == 1:
+            isolated = f"; row {alone[0]} has no edges"
+        elif alone.size:
+            isolated = f"; rows {list_names(alone, limit=_MAX_LISTED)} have no edges"
+        return f"{len(self):,} components of {listed} rows{isolated}"
+
+
+def traverse_components(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[Components, NDArray[np.int32]]:
+    """Return the components of a symmetric matrix, and its rows in depth-first order, which places linked rows near each other."""
+    n = len(indptr) - 1
+    labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    n_components = label_components_depth_first(indptr, indices, labels, order)
+    return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64)), order
+
 
 LAPLACIAN_KINDS = ("unnormalized", "symmetric", "random_walk")
 
@@ -24,13 +92,7 @@ MAX_PANEL_WIDTH = max(_STEP_KERNELS)
 
 
 class LaplacianProduct:
-    """Products with L = D - S, computed from differences along the edges in blocks of rows, for panels of up to eight columns.
-
-    Parameters
-    ----------
-    indptr, indices, weights : ndarray
-        The symmetric weight matrix S in CSR form.
-    """
+    """Products with L = D - S, computed from differences along the edges in blocks of rows, for panels of up to eight columns."""
 
     def __init__(self, indptr: NDArray[np.integer], indices: NDArray[np.integer], weights: Floats) -> None:
         self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)
@@ -51,7 +113,7 @@ class LaplacianProduct:
         return LaplacianProduct(indptr, indices, weights)
 
     def recurrence_step(self, left_scale: Floats, x: Floats, out: Floats, a: float, c: float, b: float) -> None:
-        """Fill out with a (left_scale L x - c x) - b out; x and out are panels (`panel_width`)."""
+        """Fill out with a (left_scale L x - c x) - b out; x and out are panels (`pad_panel`)."""
         kernel = _STEP_KERNELS[x.shape[1]]
 
         def step(span: tuple[int, int]) -> None:
@@ -60,31 +122,19 @@ class LaplacianProduct:
         parallel.run_blocks(step, self._row_spans)
 
     def multiply(self, left_scale: Floats, X: Floats) -> Floats:
-        if X.shape[1] <= MAX_PANEL_WIDTH:
-            x = pad_panel(X)
-            out = np.zeros(x.shape)
-            self.recurrence_step(left_scale, x, out, 1.0, 0.0, 0.0)
-            return out[:, : X.shape[1]]
-        return np.hstack(
-            [
-                self.multiply(left_scale, X[:, start:stop])
-                for start, stop in parallel.block_ranges(X.shape[1], MAX_PANEL_WIDTH)
-            ]
-        )
-
-
-def panel_width(n_columns: int) -> int:
-    """Return the width of the narrowest panel that n_columns <= 8 columns fit into: 1, 4 or 8."""
-    return next(wide for wide in _STEP_KERNELS if wide >= n_columns)
+        out = np.empty(X.shape)
+        for start, stop in parallel.block_ranges(X.shape[1], MAX_PANEL_WIDTH):
+            x = pad_panel(X[:, start:stop])
+            product = np.zeros(x.shape)
+            self.recurrence_step(left_scale, x, product, 1.0, 0.0, 0.0)
+            out[:, start:stop] = product[:, : stop - start]
+        return out
 
 
 def pad_panel(X: Floats) -> Floats:
-    """Return up to eight columns as a C-contiguous panel, padded with columns of zeros."""
+    """Return up to eight columns as a C-contiguous panel of 1, 4 or 8, padded with columns of zeros."""
     n, width = X.shape
-    padded_width = panel_width(width)
-    if padded_width == width:
-        return np.ascontiguousarray(X, dtype=np.float64)
-    padded = np.zeros((n, padded_width))
+    padded = np.zeros((n, next(wide for wide in _STEP_KERNELS if wide >= width)))
     padded[:, :width] = X
     return padded
 
@@ -151,11 +201,8 @@ class Laplacian(LinearOperator):
     def _matmat(self, X: NDArray[Any]) -> Floats:
         return self.laplacian_product.multiply(self._left_scale, X * self._right_scale[:, None])
 
-    def _matvec(self, x: NDArray[Any]) -> Floats:
-        return self._matmat(x.reshape(-1, 1)).ravel()
-
     def _rmatmat(self, X: NDArray[Any]) -> Floats:
         return self.laplacian_product.multiply(self._right_scale, X * self._left_scale[:, None])
 
     def _rmatvec(self, x: NDArray[Any]) -> Floats:
-        return self._rmatmat(x.reshape(-1, 1)).ravel()
+        return self._rmatmat(x.reshape(-1, 1))

@@ -11,7 +11,7 @@ from tamiz.graphs import registry
 from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
     from tamiz.graphs.graph import Graph
 
 DEFAULT_GRAPH = "knn:15"
@@ -19,15 +19,7 @@ DEFAULT_GRAPH = "knn:15"
 
 @dataclass(frozen=True)
 class NamedBuilder:
-    """A graph builder by its name and, after a colon, its number.
-
-    Attributes
-    ----------
-    entry : Entry
-        The builder in the registry.
-    number : float or None
-        The number after the colon.
-    """
+    """A graph builder by its entry in the registry and the number after a colon."""
 
     entry: Entry
     number: float | None
@@ -48,14 +40,8 @@ class NamedBuilder:
         return cls(entry, value)
 
     def make(self, kernel_width: float | None = None) -> GraphBuilder:
-        """Return the builder, by distances of standardised columns, with edges of weight 1 or of a heat kernel.
-
-        Raises
-        ------
-        ValueError
-            If the builder needs a number, accepts none, or requires a whole number; the message starts with its name.
-        """
-        from tamiz.graphs.weights import Binary, HeatKernel
+        """Return the builder, by distances of standardised columns, with edges of weight 1 or of a heat kernel."""
+        from tamiz.graphs.edges import Binary, HeatKernel
 
         builder = self._make_with_number()
         settings: dict[str, Any] = {}
@@ -91,6 +77,6 @@ class NamedBuilder:
 
 def resolve_graph(graph: GraphBuilder | Graph | str) -> GraphBuilder | Graph:
     """Return the value of a parameter `graph`, or the builder that it names."""
-    from tamiz.graphs.builder import check_builder_or_graph
+    from tamiz.graphs.builders import check_builder_or_graph
 
     return NamedBuilder.parse(graph).make() if isinstance(graph, str) else check_builder_or_graph(graph)

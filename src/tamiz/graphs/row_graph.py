@@ -11,10 +11,9 @@ from sklearn.base import BaseEstimator, clone
 
 from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, default_builder
+from tamiz.graphs.edges import Binary
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
-from tamiz.graphs.weights import Binary
 from tamiz.runtime.random import sample_including, sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.table.base import Table
@@ -38,20 +37,8 @@ _SECONDS_PER_PAIR, _SECONDS_PER_PAIR_VALUE, _SECONDS_PER_ROW, _SECONDS_PER_ROW_V
 class RowGraph:
     """A table and the graph of its rows, if there is one.
 
-    Attributes
-    ----------
-    table : Table
-    builder : GraphBuilder, Graph or None
-        The builder of the graph; the graph itself if `study` was passed a built one.
-    graph : Graph or None
-    connected_graph : Graph or None
-        The graph with its components joined by the shortest possible edges, for maps; None if they cannot be joined.
-    graph_source : Table or None
-        The rows of the graph: the table, or a sample of it.
-    sample : ndarray of shape (n_joined,) or None
-        The row numbers of the sample in the table; None if the graph has all rows.
-    map_columns : list of int or None
-        The columns that the graph and the maps use; None is all.
+    `connected_graph` is the graph with its components joined by the shortest edges, None if they cannot be joined. `graph_table`
+    has the rows of the graph: the table, or its rows `sample`. `map_columns` are those that the graph and the maps use.
     """
 
     table: Table
@@ -146,23 +133,9 @@ def build_row_graph(
     connect: bool = True,
     columns: list[int] | None = None,
 ) -> RowGraph:
-    """Build the graph of the rows of a table.
+    """Build the graph of the rows of a table, by the default builder on a sample of a very long one, which contains the shown rows.
 
-    Parameters
-    ----------
-    table : Table
-    requested : GraphBuilder, Graph or None
-        Joins all rows. None is the default builder, on a sample of a very long table.
-    shown_rows : ndarray of row numbers, ascending
-        The rows that maps show; the sample contains them.
-    rng : Generator
-        Draws the rest of the sample.
-    scale : float, default=1.0
-        As in `max_graph_rows`.
-    connect : bool, default=True
-        Whether some map needs a connected graph.
-    columns : list of int or None, default=None
-        The columns that distances are measured in; None is all.
+    `scale` is as in `max_graph_rows`, and `columns` are those that distances are measured in.
     """
     seen = restrict_to_map_columns(table, columns).schema
     sample = _draw_graph_rows(seen, shown_rows, rng, scale) if requested is None else None

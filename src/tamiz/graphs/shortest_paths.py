@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.graphs.components import traverse_components
-from tamiz.graphs.edges import undirected_edges
+from tamiz.graphs.edges import join_neighbors
 from tamiz.graphs.graph import Graph
-from tamiz.kernels.shortest_paths import N_LANES, copy_lanes, order_by_distance, relax_from_eight
+from tamiz.graphs.laplacian import traverse_components
+from tamiz.kernels.shortest_paths import N_LANES, order_by_distance, relax_from_eight
 from tamiz.kernels.sparse_graphs import permute_matrix
 from tamiz.neighbors.base import Neighbors
 from tamiz.runtime import parallel
@@ -44,26 +44,8 @@ class Output(NamedTuple):
 
 
 class ShortestPaths:
-    """Lengths of the shortest paths in a graph; a directed edge may be passed in both directions.
+    """Lengths of the shortest paths in a graph whose edges have lengths; a directed edge may be passed in both directions.
 
-    Parameters
-    ----------
-    graph : Graph
-
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    longest_edge : float
-        0 if there are no edges.
-
-    Raises
-    ------
-    DataError
-        When the edges have no lengths.
-
-    Notes
-    -----
     Time O(E + n log n) for 64 sources together and O(E) for each of them, with E edges of n rows and a factor of 2 to 6. The
     result does not depend, to the bit, on the other sources or on the number of threads.
     """
@@ -71,7 +53,7 @@ class ShortestPaths:
     def __init__(self, graph: Graph) -> None:
         directed = graph.edges
         self.n = graph.n_samples
-        self._edges = undirected_edges(Neighbors(directed.indptr, directed.indices, directed.lengths, self.n))
+        self._edges = join_neighbors(Neighbors(directed.indptr, directed.indices, directed.lengths, self.n), "or")
         self.longest_edge = float(self._edges.lengths.max(initial=0.0))
         components, order = traverse_components(self._edges.indptr, self._edges.indices)
         self._labels = components.labels
@@ -117,7 +99,9 @@ class ShortestPaths:
                 eight = np.resize(work.position[sources[first : first + n_lanes]], N_LANES)
                 relax_from_eight(*permuted, eight, lanes, work.is_active)
                 for position, output in zip(positions, outputs, strict=True):
-                    copy_lanes(lanes, position, output.unit, first, n_lanes, output.values)
+                    reached = lanes[position, :n_lanes] / output.unit
+                    reached[position < 0] = np.inf
+                    output.values[:, first : first + n_lanes] = reached
 
     def _make_buffers(self) -> _Buffers:
         n, m = self.n, len(self._edges.indices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,7 @@ _CHUNK_VALUES, _EDGE_CHUNK_VALUES = 2**20, 2**19
 
 @dataclass(frozen=True)
 class Variation:
-    """Variation of columns along the edges of a graph and in total.
-
-    Attributes
-    ----------
-    along_edges : ndarray of shape (n_columns,)
-        f'Lf = sum over the edges of S_ij (f_i - f_j)^2.
-    total : ndarray of shape (n_columns,)
-        f'Df, with f centred by its D-weighted mean.
-    constant : ndarray of shape (n_columns,), bool
-        Whether each column is constant.
-    """
+    """Variation of columns f along the edges of a graph, f'Lf, and in total, f'Df with f centred by its D-weighted mean."""
 
     along_edges: Floats
     total: Floats
@@ -44,16 +35,9 @@ class Variation:
 
 @dataclass(frozen=True)
 class ClassSums:
-    """Sums of columns by class.
+    """Sums of columns by class: of the weights, of shape (n_classes, 1), and weighted means and squared deviations from these.
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_classes, 1)
-        Sum of the sample weights.
-    means, squares : ndarray of shape (n_classes, n_columns)
-        Weighted mean, and weighted sum of squared deviations from it.
-    constant : ndarray of shape (n_columns,), bool
-        Whether each column is constant over all rows of positive weight.
+    `constant` is whether each column is constant over all rows of positive weight.
     """
 
     sizes: Floats
@@ -188,29 +172,17 @@ def _column_extremes(rows: Any) -> tuple[Floats, Floats]:
 
 def variation_along_edges(rows: Any, S: sparse.csr_array, weights: Floats) -> Floats:
     """Return f'Lf of every column of dense or sparse rows, for edges at the entries of S that have these weights."""
+    n, q = rows.shape
     edges = (S.indptr.astype(np.int64, copy=False), S.indices.astype(np.int32, copy=False), weights)
-    return _sparse_edge_variation(rows, edges) if sparse.issparse(rows) else _dense_edge_variation(rows, edges)
-
-
-def _dense_edge_variation(rows: Floats, edges: tuple[Any, ...]) -> Floats:
-    n, q = rows.shape
-
-    def vary(span: tuple[int, int]) -> Floats:
-        out = np.zeros(q)
-        edge_variation(rows, *edges, *span, out)
-        return out
-
-    return sum(parallel.map_blocks(vary, parallel.block_ranges(n, max(1, _EDGE_CHUNK_VALUES // q))), start=np.zeros(q))
-
-
-def _sparse_edge_variation(rows: Any, edges: tuple[Any, ...]) -> Floats:
-    n, q = rows.shape
-    csr = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+    if sparse.issparse(rows):
+        csr = (rows.indptr.astype(np.int64, copy=False), rows.indices.astype(np.int32, copy=False), rows.data)
+        add_variation, n_rows = partial(sparse_edge_variation, *edges, *csr), n * _EDGE_CHUNK_VALUES // max(n, rows.nnz)
+    else:
+        add_variation, n_rows = partial(edge_variation, rows, *edges), _EDGE_CHUNK_VALUES // q
 
     def vary(span: tuple[int, int]) -> Floats:
         out = np.zeros(q)
-        sparse_edge_variation(*edges, *csr, *span, out)
+        add_variation(*span, out)
         return out
 
-    spans = parallel.block_ranges(n, max(1, _EDGE_CHUNK_VALUES * n // max(n, rows.nnz)))
-    return sum(parallel.map_blocks(vary, spans), start=np.zeros(q))
+    return sum(parallel.map_blocks(vary, parallel.block_ranges(n, max(1, n_rows))), start=np.zeros(q))

@@ -117,19 +117,6 @@ def relax_from_eight(indptr, indices, lengths, sources, distances, is_active):
         forward = not forward
 
 
-@jit(
-    [
-        void(ro(float64, 2), ro(int32), float64, int64, int64, rw(float64, 2)),
-        void(ro(float64, 2), ro(int32), float64, int64, int64, rw(float32, 2)),
-    ]
-)
-def copy_lanes(distances, position, unit, first, n_lanes, out):
-    """Fill the columns out[i, first : first + n_lanes] with distances[position[i]] / unit; with infinity where position[i] < 0."""
-    for i in range(position.shape[0]):
-        for s in range(n_lanes):
-            out[i, first + s] = distances[position[i], s] / unit if position[i] >= 0 else np.inf
-
-
 @jit(void(ro(int64), ro(int32), ro(float64), ro(float32, 2), float64, int64, int64, rw(float64, 2)))
 def distances_by_neighbors(indptr, indices, lengths, distances, unit, start, stop, out):
     """Fill out[i - start] with the least sum of a length and unit * distances[j] of a neighbour j, for rows start <= i < stop.

@@ -14,7 +14,7 @@ ms instead of 1.7 ms.
 from __future__ import annotations
 
 import numpy as np
-from numba.types import boolean, float64, int32, int64, uint64, void
+from numba.types import float64, int32, int64, uint64, void
 
 from tamiz.kernels import jit, ro, rw
 
@@ -77,60 +77,6 @@ def sparse_edge_variation(indptr, indices, edge_weights, x_indptr, x_indices, x_
                         difference -= x_values[b]
                         b += 1
                     out[c] += edge_weights[e] * difference * difference
-
-
-@jit(void(ro(int64), ro(int32), ro(float64), rw(int64), rw(int32), rw(float64)))
-def transpose_edges(indptr, indices, lengths, out_indptr, out_indices, out_lengths):
-    """Fill out with the transpose of a CSR matrix, column indices ascending in each row.
-
-    `out_indptr` has one entry more than the matrix has columns.
-    """
-    out_indptr[:] = 0
-    for e in range(indices.shape[0]):
-        out_indptr[indices[e] + 1] += 1
-    for i in range(out_indptr.shape[0] - 1):
-        out_indptr[i + 1] += out_indptr[i]
-    # Filling a row moves its start to the start of the next row; the loop at the end shifts the starts back.
-    for i in range(indptr.shape[0] - 1):
-        for e in range(indptr[i], indptr[i + 1]):
-            at = out_indptr[indices[e]]
-            out_indptr[indices[e]] = at + 1
-            out_indices[at] = i
-            out_lengths[at] = lengths[e]
-    for i in range(out_indptr.shape[0] - 1, 0, -1):
-        out_indptr[i] = out_indptr[i - 1]
-    out_indptr[0] = 0
-
-
-@jit(
-    int64(
-        ro(int64), ro(int32), ro(float64), ro(int64), ro(int32), ro(float64), boolean,
-        rw(int64), rw(int32), rw(float64),
-    )
-)  # fmt: skip
-def merge_edges(
-    a_indptr, a_indices, a_lengths, b_indptr, b_indices, b_lengths, mutual_only, out_indptr, out_indices, out_lengths
-):
-    """Fill out with the edges that are in a or in b, or only with those in both (`mutual_only`); return their number.
-
-    Column indices ascend in each row. `out_indices` is long enough for all edges of a and of b.
-    """
-    filled = 0
-    out_indptr[0] = 0
-    for i in range(a_indptr.shape[0] - 1):
-        e, f = a_indptr[i], b_indptr[i]
-        e_stop, f_stop = a_indptr[i + 1], b_indptr[i + 1]
-        while e < e_stop or f < f_stop:
-            in_a = e < e_stop and (f == f_stop or a_indices[e] <= b_indices[f])
-            in_b = f < f_stop and (e == e_stop or b_indices[f] <= a_indices[e])
-            if (in_a and in_b) or not mutual_only:
-                out_indices[filled] = a_indices[e] if in_a else b_indices[f]
-                out_lengths[filled] = a_lengths[e] if in_a else b_lengths[f]
-                filled += 1
-            e += in_a
-            f += in_b
-        out_indptr[i + 1] = filled
-    return filled
 
 
 _STEP = void(

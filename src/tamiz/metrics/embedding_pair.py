@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import read_points
+from tamiz.graphs.builders import read_points
 from tamiz.kernels.primitives import distance_keys
 from tamiz.metrics.pair_scan import PairDistances, PairScanRequest, PairScanResult, pair_distances_of, scan_pairs
 from tamiz.neighbors.base import drop_own_rows

@@ -24,7 +24,7 @@ from tamiz.table.in_memory import eager_frame, from_array_api, is_frame
 from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
     from tamiz.graphs.graph import Graph
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import read_points
+from tamiz.graphs.builders import read_points
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import (

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Indices
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
-from tamiz.graphs.components import Components
+from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, graph_tags, resolve_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import graph_tags, resolve_builder
+from tamiz.graphs.laplacian import Components
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
-from tamiz.storage.invariants import InstanceOf, Integer, Invariants
+from tamiz.runtime.validation import check_memory
+from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
 from tamiz.table.schema import Schema
 
 # Values of the parameter `disconnected`, the handling of a graph with several components.
@@ -68,16 +68,6 @@ class GraphReducer(Reducer):
         """Return the parameter `graph`, or the default builder for a number of rows."""
         return self._default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
 
-    def _spectrum_values(self, name: str) -> tuple[float, ...]:
-        """Return the values of an attribute for the largest component, () without it.
-
-        It has a row of values for each component, NaN where a component is too small, or one for all.
-        """
-        values = np.atleast_1d(getattr(self, name, ()))
-        if values.ndim == 2:
-            values = values[np.argmax(np.bincount(vars(self)["component_labels_"]))]
-        return tuple(values[np.isfinite(values)].tolist())
-
     @abstractmethod
     def _default_builder(self, n_samples: int) -> GraphBuilder:
         """Return the builder that graph=None stands for."""
@@ -107,3 +97,67 @@ class GraphReducer(Reducer):
         if disconnected == "error":
             check_connected(graph.components, row_numbers(X))
         return graph.connect_components() if disconnected == "connect" else graph
+
+
+class SpectralReducer(GraphReducer):
+    """A map of eigenvectors, of all rows together or with `disconnected="per_component"` of each component of the graph.
+
+    `eigenvalues_`, and what else belongs to a coordinate, have a row for each component, NaN where it is too small, or are one row.
+    """
+
+    disconnected: str
+    component_labels_: Codes
+    eigenvalues_: Floats
+    invariants: ClassVar[Invariants] = {
+        "component_labels_": (
+            IntegerArray("n"),
+            Condition(
+                lambda it: it.eigenvalues_.ndim == 1 or it.component_labels_.max() < len(it.eigenvalues_),
+                "names no component",
+            ),
+        ),
+        "eigenvalues_": Condition(
+            lambda it: (
+                it.eigenvalues_.ndim in (1, 2)
+                and it.eigenvalues_.dtype == np.float64
+                and it.eigenvalues_.shape[-1] == it.embedding_.shape[1]
+            ),
+            "does not have one number for every coordinate",
+        ),
+    }
+
+    def _spectrum_values(self, name: str) -> tuple[float, ...]:
+        """Return the values of an attribute for the largest component, () without it."""
+        values = np.atleast_1d(getattr(self, name, ()))
+        if values.ndim == 2:
+            values = values[np.argmax(np.bincount(self.component_labels_))]
+        return tuple(values[np.isfinite(values)].tolist())
+
+    def _part_labels(self, components: Components) -> Codes:
+        """Return the component of every row, or 0 for all rows if they are mapped together."""
+        labels = components.labels
+        return labels if self.disconnected == "per_component" else np.zeros_like(labels)
+
+
+# The values, residuals and vectors of the eigenpairs of some rows, given their numbers and the number of pairs.
+EigenSolver = Callable[[Indices, int], tuple[Floats, Floats, Floats]]
+
+
+def split_rows(labels: Codes) -> list[Indices]:
+    """Return the rows of every label, ascending."""
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+
+
+def solve_by_part(labels: Codes, n_components: int, solve: EigenSolver) -> tuple[Floats, Floats, Floats]:
+    """Return the coordinates, and the eigenvalues and residuals by part; NaN where a part has too few rows."""
+    n, n_parts = len(labels), int(labels.max()) + 1
+    check_memory(
+        8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Lower n_components."
+    )
+    embedding = np.zeros((n, n_components))
+    values, residuals = np.full((2, n_parts, n_components), np.nan)
+    for part, rows in enumerate(split_rows(labels)):
+        m = min(n_components, len(rows) - 1)
+        if m:
+            values[part, :m], residuals[part, :m], embedding[rows, :m] = solve(rows, m)
+    return embedding, values, residuals

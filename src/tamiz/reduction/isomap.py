@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -11,22 +12,165 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, KNearest
+from tamiz.graphs.edges import Binary
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import KNearest
-from tamiz.graphs.shortest_paths import ShortestPaths
-from tamiz.graphs.weights import Binary
+from tamiz.graphs.shortest_paths import Output, ShortestPaths
+from tamiz.kernels.matrix_products import project_squares
+from tamiz.kernels.shortest_paths import add_distance_moments, distances_by_neighbors
 from tamiz.neighbors.base import Neighbors
-from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
-from tamiz.reduction.classical.scaling import format_negative_share, warn_of_zero_coordinates
+from tamiz.neighbors.precomputed import PrecomputedDistances
+from tamiz.reduction.classical.extension import GowerExtension
+from tamiz.reduction.classical.scaling import (
+    NegativeShare,
+    format_negative_share,
+    scale_distances,
+    warn_of_zero_coordinates,
+)
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
+from tamiz.reduction.dissimilarities import PrecomputedDissimilarities
+from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, split_rows
+from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
-from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, ListOf
+from tamiz.runtime.verdicts import Verdict
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, ListOf, Number
 from tamiz.table.feature_checks import check_features, record_features
+
+# Residual norm of eigenvectors, relative to the largest eigenvalue.
+_TOL = 1e-11
+# Values of one parallel task.
+_VALUES_PER_TASK = 2**18
+# Directions that a kernel multiplies at a time.
+_PROJECTION_WIDTH = 4
+# Variances below this share of the mean square are rounding errors.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class GeodesicExtension:
+    """The formula of landmark MDS for rows of a graph: coordinates from geodesic distances to landmarks.
+
+    The geodesic distances of the rows of the fit are divided by `unit`, a power of two near the longest edge; their relative error
+    in float32 is at most 6e-8.
+    """
+
+    geodesics: NDArray[np.float32]
+    unit: float
+    directions: Floats
+    offsets: Floats
+
+    invariants: ClassVar[Invariants] = {
+        "geodesics": (
+            FloatArray("n", "l", low=0.0, allow_float32=True),
+            Condition(lambda it: it.geodesics.dtype == np.float32, "is not of float32"),
+        ),
+        "unit": Number(0.0),
+        "directions": FloatArray("k", "l"),
+        "offsets": FloatArray("k"),
+    }
+
+    def extend(self, near: Neighbors) -> Floats:
+        """Return the coordinates of new rows from their neighbours among the rows of the fit.
+
+        The geodesic distance to a landmark is the least sum of the distance to a neighbour and the neighbour's geodesic distance.
+        """
+
+        def read(start: int, stop: int) -> Floats:
+            out = np.empty((stop - start, self.geodesics.shape[1]))
+            distances_by_neighbors(
+                near.indptr, near.indices, near.distances, self.geodesics, self.unit, start, stop, out
+            )
+            return out
+
+        return self._map_blocks(read, near.n_rows)
+
+    def embed_rows(self) -> Floats:
+        def read(start: int, stop: int) -> Floats:
+            return self.geodesics[start:stop].astype(np.float64) * self.unit
+
+        return self._map_blocks(read, len(self.geodesics))
+
+    def _map_blocks(self, read: Callable[[int, int], Floats], n: int) -> Floats:
+        spans = parallel.block_ranges(n, max(1, _VALUES_PER_TASK // self.geodesics.shape[1]))
+        return np.concatenate(list(parallel.map_blocks(lambda span: self._project(read(*span)), spans)))
+
+    def _project(self, distances: Floats) -> Floats:
+        """Return the coordinates of rows with these geodesic distances; those of a row do not depend on the others, to the bit."""
+        k, n_landmarks = self.directions.shape
+        out, sums = np.empty((len(distances), k)), np.empty((_PROJECTION_WIDTH, len(distances)))
+        for start, stop in parallel.block_ranges(k, _PROJECTION_WIDTH):
+            four = np.zeros((_PROJECTION_WIDTH, n_landmarks))
+            four[: stop - start] = self.directions[start:stop]
+            project_squares(distances, 1.0, 0.0, four, sums)
+            out[:, start:stop] = self.offsets[start:stop] - sums[: stop - start].T
+        return out
+
+
+@dataclass(frozen=True)
+class GeodesicScaling:
+    """The map of the rows of one component of a graph, with the attributes of `Isomap`."""
+
+    extension: GeodesicExtension
+    embedding: Floats
+    eigenvalues: Floats
+    residual_variances: Floats
+    negative_share: NegativeShare
+    warnings: tuple[Verdict, ...] = ()
+
+    @classmethod
+    def fit(cls, paths: ShortestPaths, rows: Indices, landmarks: Indices, k: int) -> GeodesicScaling:
+        """Scale more than k landmarks, some or all of the rows of a component, and map all rows, which ascend."""
+        n, n_landmarks = len(rows), len(landmarks)
+        if n == 1:
+            nothing = np.zeros((0, 1))
+            extension = GeodesicExtension(np.zeros((1, 1), dtype=np.float32), 1.0, nothing, nothing[:, 0])
+            return cls(extension, nothing.T, nothing[:, 0], nothing[:, 0], NegativeShare(0.0, 0.0, 0.0))
+        check_memory(
+            4.0 * n * n_landmarks + 8.0 * n_landmarks**2,
+            f"The geodesic distances of {n:,} rows and {n_landmarks:,} landmarks",
+            "Lower n_landmarks.",
+        )
+        landmarks = paths.sort(landmarks)
+        geodesics, among = np.empty((n, n_landmarks), dtype=np.float32), np.empty((n_landmarks, n_landmarks))
+        unit = power_of_two(paths.longest_edge)
+        paths.fill(landmarks, Output(rows, geodesics, unit), Output(landmarks, among))
+        everything = np.arange(n_landmarks)
+        points = PrecomputedDistances.from_state({"distances": among, "rows": everything, "columns": everything})
+        classical = scale_distances(PrecomputedDissimilarities(points), k, None, tol=_TOL)
+        gower = classical.extension
+        assert isinstance(gower, GowerExtension)
+        extension = GeodesicExtension(geodesics, unit, gower.directions, gower.offsets)
+        embedding = np.empty((n, k)) if n_landmarks == n else extension.embed_rows()
+        # The geodesic distances among landmarks are not rounded to float32.
+        embedding[np.searchsorted(rows, landmarks)] = classical.embedding
+        variances = _residual_variances(geodesics, embedding / unit, classical.embedding / unit)
+        return cls(extension, embedding, classical.eigenvalues, variances, classical.negative_share, classical.warnings)
+
+
+def _residual_variances(geodesics: NDArray[np.float32], points: Floats, landmarks: Floats) -> Floats:
+    """Return 1 - R^2 over all pairs of a landmark and another row; NaN if all geodesics are equal, 1 if all points are."""
+    (n, n_landmarks), k = geodesics.shape, points.shape[1]
+    columns = np.ascontiguousarray(landmarks.T)
+
+    def moments(span: tuple[int, int]) -> Floats:
+        out = np.zeros((k + 1, 3))
+        add_distance_moments(geodesics, points, columns, *span, np.empty(n_landmarks), out)
+        return out
+
+    spans = parallel.block_ranges(n, max(1, _VALUES_PER_TASK // n_landmarks))
+    # A landmark and itself add 0 to every sum.
+    means = sum(parallel.map_blocks(moments, spans), np.zeros((k + 1, 3))) / (n * n_landmarks - n_landmarks)
+    variance = means[0, 1] - means[0, 0] ** 2
+    if variance <= _ROUNDING * means[0, 1]:
+        return np.full(k, np.nan)
+    on_map = means[1:, 1] - means[1:, 0] ** 2
+    covariance = means[1:, 2] - means[1:, 0] * means[0, 0]
+    explained = np.divide(covariance**2, on_map * variance, out=np.zeros(k), where=on_map > _ROUNDING * means[1:, 1])
+    return np.asarray(np.clip(1.0 - explained, 0.0, 1.0))
+
 
 _DEFAULT_NEIGHBORS = 15
 # Up to this many rows all are landmarks by default; above, this many, and at least so many for each coordinate.
@@ -38,7 +182,7 @@ def _is_share_of_each(shares: Any, eigenvalues: Floats) -> bool:
     return np.shape(shares) == eigenvalues.shape[:-1] and bool(0.0 <= np.min(shares) <= np.max(shares) <= 1.0)
 
 
-class Isomap(GraphReducer):
+class Isomap(SpectralReducer):
     """Isomap: distances on the map are the lengths of shortest paths between rows along a neighbour graph.
 
     .. math:: B = -\\tfrac12 C D^{(2)} C
@@ -202,9 +346,9 @@ class Isomap(GraphReducer):
             n, separate = graph.n_samples, self.disconnected == "per_component"
             if not separate:
                 self._check_sizes(n, k)
-            labels = graph.components.labels if separate else np.zeros(n, dtype=np.int32)
+            labels = self._part_labels(graph.components)
             paths = ShortestPaths(graph)
-            members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+            members = split_rows(labels)
             chosen = [self._choose_landmarks(rows, k, rng) for rows in members]
             parts = [
                 GeodesicScaling.fit(paths, rows, landmarks, min(k, len(rows) - 1))
@@ -224,7 +368,7 @@ class Isomap(GraphReducer):
         self.graph_, self.component_labels_ = graph, labels
         self.landmark_rows_: Indices = np.sort(np.concatenate(chosen))
         self._extensions = [part.extension for part in parts]
-        self.eigenvalues_: Floats = values if separate else values[0]
+        self.eigenvalues_ = values if separate else values[0]
         self.residual_variances_: Floats = variances if separate else variances[0]
         shares, errors = np.array([(part.negative_share.value, part.negative_share.error) for part in parts]).T
         self.negative_share_ = shares if separate else float(shares[0])

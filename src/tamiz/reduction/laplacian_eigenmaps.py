@@ -10,18 +10,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, default_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import default_builder
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
+from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, solve_by_part
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
-from tamiz.runtime.validation import check_choice, check_integer, check_memory
+from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.spectral import smallest_eigenpairs
-from tamiz.storage.invariants import Condition, IntegerArray, Invariants, OneOf
+from tamiz.storage.invariants import Condition, Invariants, OneOf
 from tamiz.table.feature_checks import check_features, record_features
 
 # Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
@@ -30,19 +29,7 @@ _MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9
 _ZERO_EIGENVALUE = 1e-12
 
 
-def _n_solved_components(eigenvalues: Floats) -> int:
-    """Return the number of components with their own eigenvalues; unbounded if all share one spectrum."""
-    return len(eigenvalues) if eigenvalues.ndim == 2 else np.iinfo(np.int32).max
-
-
-def _has_value_per_coordinate(eigenvalues: Floats, embedding: Floats) -> bool:
-    """Return whether there is one eigenvalue (possibly NaN) for every coordinate."""
-    return (
-        eigenvalues.ndim in (1, 2) and eigenvalues.dtype == np.float64 and eigenvalues.shape[-1] == embedding.shape[1]
-    )
-
-
-class LaplacianEigenmaps(GraphReducer):
+class LaplacianEigenmaps(SpectralReducer):
     """Laplacian eigenmaps: the smoothest coordinates on a graph of the rows.
 
     .. math:: L y = \\lambda D y
@@ -107,16 +94,6 @@ class LaplacianEigenmaps(GraphReducer):
     axis_label: ClassVar = "Eigenvector"
     invariants: ClassVar[Invariants] = {
         "laplacian": OneOf(*LAPLACIAN_KINDS),
-        "component_labels_": (
-            IntegerArray("n"),
-            Condition(
-                lambda it: it.component_labels_.max() < _n_solved_components(it.eigenvalues_), "names no component"
-            ),
-        ),
-        "eigenvalues_": Condition(
-            lambda it: _has_value_per_coordinate(it.eigenvalues_, it.embedding_),
-            "does not have one number for every coordinate",
-        ),
         "residuals_": Condition(
             lambda it: it.residuals_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
         ),
@@ -159,28 +136,19 @@ class LaplacianEigenmaps(GraphReducer):
         return self
 
     def _set_eigenvectors(self, graph: Graph, n_components: int) -> None:
-        n, components = graph.n_samples, graph.components
-        separate = self.disconnected == "per_component"
-        labels = components.labels if separate else np.zeros(n, dtype=np.int32)
+        n, labels, separate = graph.n_samples, self._part_labels(graph.components), self.disconnected == "per_component"
         if not separate and n_components >= n:
             raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
-        n_parts = int(labels.max()) + 1
-        check_memory(
-            8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Lower n_components."
-        )
-        embedding = np.zeros((n, n_components))
-        values, residuals = np.full((2, n_parts, n_components), np.nan)
-        parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
-        for part, rows in enumerate(parts):
-            m = min(n_components, len(rows) - 1)
-            if m:
-                laplacian = graph.laplacian(self.laplacian, rows if n_parts > 1 else None)
-                found = smallest_eigenpairs(laplacian, m + 1)
-                values[part, :m], residuals[part, :m] = found.values[1:], found.residuals[1:]
-                embedding[rows, :m] = found.vectors[:, 1:]
+
+        def solve(rows: Indices, m: int) -> tuple[Floats, Floats, Floats]:
+            laplacian = graph.laplacian(self.laplacian, rows if len(rows) < n else None)
+            found = smallest_eigenpairs(laplacian, m + 1)
+            return found.values[1:], found.residuals[1:], found.vectors[:, 1:]
+
+        embedding, values, residuals = solve_by_part(labels, n_components, solve)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
-        self.eigenvalues_: Floats = values if separate else values[0]
+        self.eigenvalues_ = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
 
     def describe(self) -> MapDescription:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -9,29 +10,308 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats, Indices
+from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
-from tamiz.graphs.components import Components
-from tamiz.graphs.edges import Edges, NeighborRule, directed_edges
+from tamiz.graphs.builders import GraphBuilder, KNearest
+from tamiz.graphs.edges import Binary, Edges, NeighborRule, directed_edges
 from tamiz.graphs.graph import EdgeGraph, Graph
-from tamiz.graphs.k_nearest import KNearest
-from tamiz.graphs.weights import Binary
+from tamiz.graphs.laplacian import Components
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.nn_descent import choose_search
 from tamiz.neighbors.points import Points
+from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.row_encoders import row_numbers
+from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.graph_reducer import GraphReducer, check_connected
+from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, solve_by_part
 from tamiz.reduction.layouts.affinities import shortest_edges
-from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
-from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruction_weights
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
-from tamiz.spectral.semidefinite import smallest_semidefinite_eigenpairs
+from tamiz.spectral.inverse import smallest_semidefinite_eigenpairs
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 from tamiz.table.feature_checks import check_features, record_features
+
+# Numbers in the matrices of a block of rows, and in the differences from their neighbours that are computed at a time.
+_BLOCK_NUMBERS, _BLOCK_DIFFERENCES = 2**17, 2**20
+_MIN_REGULARIZATION = 2.0**-52
+
+# The numbers of some rows, and those of their neighbours, one row for each.
+Block = tuple[Indices, NDArray[np.int32]]
+# Returns the Gram matrices of the neighbourhoods of a block.
+GramFunction = Callable[[Indices, NDArray[np.int32]], Floats]
+
+
+def gram_function(points: Points, queries: Points) -> GramFunction:
+    """Return the function of the Gram matrices of the differences between queries and their neighbours among points.
+
+    Each matrix has an arbitrary positive factor, on which neither weights nor local coordinates depend.
+    """
+    values = points.euclidean_values()
+    if values is not None:
+        query_values = queries.euclidean_values()
+        assert query_values is not None
+        return lambda rows, neighbors: _dense_grams(query_values, values, rows, neighbors)
+    if isinstance(points, SparsePoints) and isinstance(queries, SparsePoints):
+        some, others = _sparse_rows(queries), _sparse_rows(points)
+        return lambda rows, neighbors: _sparse_grams(some, others, rows, neighbors)
+    if isinstance(points, PrecomputedDistances) and isinstance(queries, PrecomputedDistances):
+        to_points = points.block_view(queries, 0, queries.n_samples)
+        between = points.block_view(points, 0, points.n_samples)
+        return lambda rows, neighbors: _distance_grams(to_points, between, rows, neighbors)
+    raise DataError(
+        f"metric={points.metric!r} has no inner products, which locally linear embedding needs. Use metric='euclidean', "
+        "'seuclidean', 'cosine', or 'precomputed' with a dense matrix of Euclidean distances."
+    )
+
+
+def _dense_grams(queries: Floats, values: Floats, rows: Indices, neighbors: NDArray[np.int32]) -> Floats:
+    """Return the inner products, divided by the square of the largest difference, so that none over- or underflows."""
+    (m, k), p = neighbors.shape, values.shape[1]
+    grams = np.empty((m, k, k))
+    for start, stop in parallel.block_ranges(m, max(1, _BLOCK_DIFFERENCES // (k * p))):
+        differences = values[neighbors[start:stop]] - queries[rows[start:stop], None]
+        largest = np.abs(differences).max(axis=(1, 2), keepdims=True)
+        # Differences of which 1 / largest overflows are 0, as their distances are.
+        differences *= np.divide(1.0, largest, out=np.zeros(largest.shape), where=largest > 1e-300)
+        np.matmul(differences, differences.transpose(0, 2, 1), out=grams[start:stop])
+    return grams
+
+
+def _sparse_rows(points: SparsePoints) -> sparse.csr_array:
+    """Return the rows whose Euclidean distances are searched: unit rows for the cosine distance."""
+    if points.metric == "euclidean":
+        return points.matrix
+    lengths = np.sqrt(points.matrix.multiply(points.matrix).sum(axis=1))
+    return sparse.csr_array(sparse.diags_array(1.0 / lengths) @ points.matrix)
+
+
+def _sparse_grams(
+    queries: sparse.csr_array, values: sparse.csr_array, rows: Indices, neighbors: NDArray[np.int32]
+) -> Floats:
+    m, k = neighbors.shape
+    differences = values[neighbors.ravel()] - queries[rows.repeat(k)]
+    # Pairs of neighbours of one row.
+    a, b = (index.ravel() for index in np.broadcast_arrays(np.arange(k)[:, None], np.arange(k)))
+    starts = k * np.arange(m)[:, None]
+    products = differences[(starts + a).ravel()].multiply(differences[(starts + b).ravel()])
+    return np.asarray(products.sum(axis=1)).reshape(m, k, k)
+
+
+def _distance_grams(to_points: Floats, between: Floats, rows: Indices, neighbors: NDArray[np.int32]) -> Floats:
+    """Return inner products by the law of cosines; negative eigenvalues, of distances that are not Euclidean, are set to 0."""
+    near, among = to_points[rows[:, None], neighbors], between[neighbors[:, :, None], neighbors[:, None, :]]
+    # No square overflows or underflows.
+    scale = np.maximum(np.maximum(near.max(axis=1), among.max(axis=(1, 2))), np.finfo(np.float64).tiny)[:, None]
+    squares = (near / scale) ** 2
+    values, vectors = np.linalg.eigh(
+        (squares[:, :, None] + squares[:, None, :] - (among / scale[:, :, None]) ** 2) / 2.0
+    )
+    return (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+
+def _neighborhood_blocks(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> list[Block]:
+    """Return blocks of rows that have equally many neighbours, at least one, and these; rows without neighbours are left out."""
+    counts = np.diff(indptr)
+    blocks = []
+    for count in np.unique(counts[counts > 0]).tolist():
+        rows = np.flatnonzero(counts == count)
+        for start, stop in parallel.block_ranges(len(rows), max(1, _BLOCK_NUMBERS // count**2)):
+            some = rows[start:stop]
+            blocks.append((some, indices[indptr[some][:, None] + np.arange(count)]))
+    return blocks
+
+
+def _reconstruction_weights(
+    grams: GramFunction, indptr: NDArray[np.int64], indices: NDArray[np.int32], regularization: float
+) -> Floats:
+    """Return the weights with which the neighbours of each row, a list in CSR form, reconstruct it; they sum to 1."""
+    weights = np.empty(len(indices))
+
+    def fill(block: Block) -> None:
+        matrices = grams(*block)
+        m, k = block[1].shape
+        trace = np.trace(matrices, axis1=1, axis2=2)
+        # Neighbours that are all equal to the row have equal weights. The smallest regularisation keeps a matrix invertible.
+        diagonal = np.where(trace > 0, max(regularization, _MIN_REGULARIZATION) * trace, 1.0)
+        w = np.linalg.solve(matrices + diagonal[:, None, None] * np.eye(k), np.ones((m, k, 1)))[:, :, 0]
+        weights[indptr[block[0]][:, None] + np.arange(k)] = w / w.sum(axis=1, keepdims=True)
+
+    parallel.run_blocks(fill, _neighborhood_blocks(indptr, indices))
+    return weights
+
+
+METHODS = ("standard", "modified", "hessian", "ltsa")
+
+# Eigenvalues below this share of the largest are 0 up to rounding: the patch has no extent in their directions.
+_MIN_EIGENVALUE = 1e-13
+# A local function is left out if orthogonalisation leaves at most this share of its length.
+_MIN_REMAINING = 1e-10
+# The largest alpha, in "modified", whose quotient u / alpha would be rounding error.
+_MIN_ALPHA = 1e-8
+
+
+def least_neighbors(method: str, n_components: int) -> int:
+    return {
+        "standard": 1,
+        "modified": n_components,
+        "hessian": n_components * (n_components + 3) // 2 + 1,
+        "ltsa": n_components + 1,
+    }[method]
+
+
+def alignment_matrix(
+    method: str,
+    grams: GramFunction,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    n_components: int,
+    regularization: float,
+) -> sparse.csr_array:
+    """Return M = (I - W)'(I - W), or the sum of local matrices, positive semidefinite with the row sums 0.
+
+    A patch is a row with its neighbours. The local matrix of a patch measures how far coordinates of its rows are from being an
+    affine function of local coordinates ("ltsa"), from having no curvature ("hessian"), or from being reconstructed by several
+    sets of weights ("modified"). All of it is sparse: two rows share an entry of M if they share a patch.
+    """
+    counts = np.diff(indptr)
+    if method == "standard":
+        n = len(counts)
+        weights = _reconstruction_weights(grams, indptr, indices, regularization)
+        # A row without neighbours is a component of its own, and its row of I - W is 0.
+        W = sparse.csr_array((weights, indices, indptr), shape=(n, n))
+        rest = sparse.csr_array(sparse.diags_array((counts > 0).astype(np.float64)) - W)
+        return sparse.csr_array(rest.T @ rest)
+    check_memory(
+        48.0 * float(((counts + 1.0) ** 2).sum()),
+        f"The local matrices of {len(counts):,} rows with up to {counts.max():,} neighbours",
+        "Use fewer neighbours.",
+    )
+    blocks = _neighborhood_blocks(indptr, indices)
+    if method == "modified":
+        matrices = _modified_matrices(grams, blocks, n_components, regularization)
+    else:
+        local = _hessian_matrices if method == "hessian" else _alignment_matrices
+        matrices = parallel.map_blocks(lambda block: local(_tangent_coordinates(grams(*block), n_components)), blocks)
+    return _sum_local_matrices(blocks, list(matrices), len(counts))
+
+
+def _tangent_coordinates(grams: Floats, d: int) -> Floats:
+    """Return the first d principal coordinates of every patch as orthonormal columns; 0 where the patch has no extent."""
+    m, k, _ = grams.shape
+    centred = np.zeros((m, k + 1, k + 1))
+    centred[:, 1:, 1:] = grams
+    centred -= centred.mean(axis=1, keepdims=True)
+    centred -= centred.mean(axis=2, keepdims=True)
+    values, vectors = np.linalg.eigh(centred)
+    values, vectors = values[:, : -d - 1 : -1], vectors[:, :, : -d - 1 : -1]
+    return vectors * (values > _MIN_EIGENVALUE * np.maximum(values[:, :1], 0.0))[:, None, :]
+
+
+def _alignment_matrices(tangents: Floats) -> Floats:
+    """Return the projections onto the complement of affine functions of the tangent coordinates."""
+    affine = _orthonormal_functions(tangents)
+    return np.eye(tangents.shape[1]) - affine @ affine.transpose(0, 2, 1)
+
+
+def _hessian_matrices(tangents: Floats) -> Floats:
+    """Return H H' of every patch: H is the part of the quadratic functions that is orthogonal to affine ones."""
+    d = tangents.shape[2]
+    a, b = np.triu_indices(d)
+    products = tangents[:, :, a] * tangents[:, :, b]
+    quadratic = _orthonormal_functions(np.concatenate([tangents, products], axis=2))[:, :, d + 1 :]
+    return quadratic @ quadratic.transpose(0, 2, 1)
+
+
+def _orthonormal_functions(columns: Floats) -> Floats:
+    """Return orthonormal columns that span 1 and the columns of every patch, in their order; 0 for a dependent column.
+
+    Orthogonal to 1 also where rounding has left a mean in the tangent coordinates, as in a patch with an outlier.
+    """
+    m, size, n_columns = columns.shape
+    functions = np.empty((m, size, 1 + n_columns))
+    functions[:, :, 0] = size**-0.5
+    for j in range(n_columns):
+        column, before = columns[:, :, j], functions[:, :, : 1 + j]
+        length = np.linalg.norm(column, axis=1)
+        # Twice, because the first pass leaves rounding errors of the length of the column.
+        for _ in range(2):
+            column = column - (before @ (before.transpose(0, 2, 1) @ column[:, :, None]))[:, :, 0]
+        remaining = np.linalg.norm(column, axis=1)
+        independent = remaining > _MIN_REMAINING * length
+        functions[:, :, 1 + j] = column * (independent / np.where(independent, remaining, 1.0))[:, None]
+    return functions
+
+
+def _modified_matrices(grams: GramFunction, blocks: list[Block], d: int, regularization: float) -> Iterator[Floats]:
+    """Yield the local matrices of "modified", block by block."""
+
+    def decompose(block: Block) -> tuple[Floats, Floats]:
+        """Return the eigenvalues and eigenvectors of the Gram matrices, descending."""
+        values, vectors = np.linalg.eigh(grams(*block))
+        values = values[:, ::-1]
+        return np.where(values > _MIN_EIGENVALUE * values[:, :1], values, 0.0), vectors[:, :, ::-1]
+
+    pairs = list(parallel.map_blocks(decompose, blocks))
+    # The share of a neighbourhood's extent outside its d main directions; the median over the rows separates noise from extent.
+    noise = float(
+        np.median(np.concatenate([_tail_ratios(values)[:, max(values.shape[1] - d, 0)] for values, _ in pairs]))
+    )
+    return parallel.map_blocks(lambda pair: _weight_set_matrices(*pair, d, noise, regularization), pairs)
+
+
+def _tail_ratios(values: Floats) -> Floats:
+    """Return for l = 0 .. k - 1 the sum of the l smallest of the k values of a row divided by the sum of the others."""
+    heads = np.cumsum(values, axis=1)[:, ::-1]
+    tails = np.cumsum(values[:, ::-1], axis=1) - values[:, ::-1]
+    return np.divide(tails, heads, out=np.zeros(values.shape), where=heads > 0)
+
+
+def _weight_set_matrices(values: Floats, vectors: Floats, d: int, noise: float, regularization: float) -> Floats:
+    """Return the sums over s sets of weights of (e - w)(e - w)', with e for the row itself.
+
+    The sets are the columns of (1 - alpha) w 1' + V H, with the regularised weights w, the s smallest eigenvectors V and the
+    Householder matrix H for which the columns sum to 1 (equations 2.5 and 3.1 of the paper). Their sums depend on the projection
+    P = V V' and on u = P 1 alone: V H 1 = u / alpha with alpha = |u| / sqrt(s).
+    """
+    m, k = values.shape
+    ratios = _tail_ratios(values)[:, 1 : max(k - d, 0) + 1]
+    n_zero = (values == 0.0).sum(axis=1)
+    s = np.maximum(np.maximum((ratios < noise).sum(axis=1), n_zero), 1)[:, None]
+    main = vectors * (np.arange(k) < k - s)[:, None, :]
+    projection = np.eye(k) - main @ main.transpose(0, 2, 1)
+    u = projection.sum(axis=2)
+    trace = values.sum(axis=1, keepdims=True)
+    # Without regularisation a value of 0 would be divided by.
+    divisor = np.where(trace > 0, np.maximum(values + regularization * trace, 1e-30 * trace), 1.0)
+    w = (vectors @ (vectors.sum(axis=1) / divisor)[:, :, None])[:, :, 0]
+    w /= w.sum(axis=1, keepdims=True)
+    alpha = np.linalg.norm(u, axis=1, keepdims=True) / np.sqrt(s)
+    # With alpha = 0 the eigenvectors sum to 0, and every set is w plus an eigenvector.
+    direction = np.divide(u, alpha, out=np.zeros(u.shape), where=alpha > _MIN_ALPHA)
+    cross = (1.0 - alpha)[:, :, None] * direction[:, :, None] * w[:, None, :]
+    total = direction + (1.0 - alpha) * s * w
+    matrices = np.empty((m, k + 1, k + 1))
+    matrices[:, 0, 0] = s[:, 0]
+    matrices[:, 0, 1:] = matrices[:, 1:, 0] = -total
+    matrices[:, 1:, 1:] = projection + cross + cross.transpose(0, 2, 1)
+    matrices[:, 1:, 1:] += ((1.0 - alpha) ** 2 * s)[:, :, None] * w[:, :, None] * w[:, None, :]
+    # Rows sum to 0, but for the rounding error of u / alpha.
+    matrices -= matrices.mean(axis=1, keepdims=True)
+    matrices -= matrices.mean(axis=2, keepdims=True)
+    return matrices
+
+
+def _sum_local_matrices(blocks: list[Block], matrices: list[Floats], n: int) -> sparse.csr_array:
+    """Return the sum of the local matrices, each in the rows and columns of its patch."""
+    members = [np.column_stack([rows.astype(np.int32), neighbors]) for rows, neighbors in blocks]
+    rows = [np.repeat(one, one.shape[1], axis=1).ravel() for one in members]
+    columns = [np.tile(one, (1, one.shape[1])).ravel() for one in members]
+    if not blocks:
+        return sparse.csr_array((n, n))
+    data = np.concatenate([one.ravel() for one in matrices])
+    return sparse.csr_array((data, (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
+
 
 DISCONNECTED_CHOICES = ("error", "per_component")
 _DEFAULT_NEIGHBORS = 15
@@ -44,7 +324,7 @@ _LOCAL_CONDITIONS = {
 }
 
 
-class LocallyLinearEmbedding(GraphReducer):
+class LocallyLinearEmbedding(SpectralReducer):
     """Locally linear embedding: coordinates in which every row has the same position among its neighbours as in the table.
 
     .. math:: \\min_{Y' Y = I, Y' 1 = 0} \\sum_i \\Big| y_i - \\sum_j w_{ij} y_j \\Big|^2
@@ -105,7 +385,7 @@ class LocallyLinearEmbedding(GraphReducer):
     row is outside of all neighbourhoods. Equal rows count once, and have equal coordinates: a neighbourhood of equal rows would
     have no shape.
 
-    Cost of the graph, O(n k^3) for the neighbourhoods, and that of a sparse Cholesky factorisation of a matrix with O(n k^2)
+    Cost of the graph, O(n k^3) for the neighbourhoods, and that of a sparse factorisation of a matrix with O(n k^2)
     entries. It has O(k n log n) entries for rows on a surface of two dimensions, and up to n^2 / 2 for rows of many dimensions. No
     array has n x n numbers.
 
@@ -137,17 +417,6 @@ class LocallyLinearEmbedding(GraphReducer):
         "regularization": Number(0.0),
         "_distinct_rule": Nullable(InstanceOf(NeighborRule)),
         "_distinct_rows": IntegerArray("m", below="n"),
-        "component_labels_": (
-            IntegerArray("n"),
-            Condition(
-                lambda it: it.eigenvalues_.ndim == 1 or it.component_labels_.max() < len(it.eigenvalues_),
-                "names no component",
-            ),
-        ),
-        "eigenvalues_": Condition(
-            lambda it: it.eigenvalues_.ndim in (1, 2) and it.eigenvalues_.shape[-1] == it.embedding_.shape[1],
-            "does not have one number for every coordinate",
-        ),
         "residuals_": Condition(
             lambda it: it.residuals_.shape == it.eigenvalues_.shape, "is not of the shape of the eigenvalues"
         ),
@@ -208,13 +477,13 @@ class LocallyLinearEmbedding(GraphReducer):
                 n_components,
                 regularization,
             )
-            labels = components.labels if separate else np.zeros(len(rows.numbers), dtype=np.int32)
+            labels = self._part_labels(components)
             coordinates, values, residuals = _eigenvectors_by_component(matrix, labels, n_components)
         embedding = self._match_dtype(coordinates[rows.place], X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         self.graph_, self.component_labels_, self.embedding_ = graph, labels[rows.place], embedding
         self._distinct_rows, self._distinct_rule = rows.numbers, None if rows.rule is graph.neighbor_rule else rows.rule
-        self.eigenvalues_: Floats = values if separate else values[0]
+        self.eigenvalues_ = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
         self.reconstruction_error_: float = float(np.nansum(values))
         record_features(self, X)
@@ -289,7 +558,7 @@ class LocallyLinearEmbedding(GraphReducer):
         with parallel.thread_session():
             queries = rule.query_points(X)
             near = _within_component(rule.find_neighbors(queries), self.component_labels_[self._distinct_rows])
-            weights = reconstruction_weights(
+            weights = _reconstruction_weights(
                 gram_function(points, queries), near.indptr, near.indices, self.regularization
             )
             W = sparse.csr_array((weights, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
@@ -302,16 +571,8 @@ class LocallyLinearEmbedding(GraphReducer):
 class _DistinctRows(NamedTuple):
     """The distinct rows of a graph, their neighbours among each other, and the rule that finds neighbours of new rows.
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (n_distinct,)
-        The first of each group of equal rows.
-    place : ndarray of shape (n_samples,)
-        The position in `numbers` of the row that each row is equal to.
-    edges : Edges
-        From every distinct row to its neighbours, both as positions in `numbers`.
-    rule : NeighborRule
-        Its index has the distinct rows only.
+    `numbers` are the first rows of the groups of equal rows, `place` the position in these of the row that each row is equal to.
+    The edges join positions in `numbers`, and the index of the rule has the distinct rows only.
     """
 
     numbers: Indices
@@ -354,26 +615,19 @@ def _find_distinct_rows(graph: EdgeGraph) -> _DistinctRows:
 
 
 def _eigenvectors_by_component(
-    matrix: sparse.csr_array, labels: NDArray[np.int32], n_components: int
+    matrix: sparse.csr_array, labels: Codes, n_components: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the coordinates, and the eigenvalues and residuals by component; NaN where a component has too few rows."""
-    n, n_parts = len(labels), int(labels.max()) + 1
-    check_memory(
-        8.0 * (n + 2 * n_parts) * n_components, f"{n_components:,} coordinates of {n:,} rows", "Lower n_components."
-    )
-    embedding = np.zeros((n, n_components))
-    values, residuals = np.full((2, n_parts, n_components), np.nan)
-    parts = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    """Return the coordinates, and the eigenvalues and residuals by component; warn if the coordinates are not determined."""
     undetermined = []
-    for part, rows in enumerate(parts):
-        m = min(n_components, len(rows) - 1)
-        if m:
-            own = matrix if n_parts == 1 else sparse.csr_array(matrix[rows][:, rows])
-            found = smallest_semidefinite_eigenpairs(own, m)
-            values[part, :m], residuals[part, :m] = found.values, found.residuals
-            embedding[rows, :m] = found.vectors
-            if not found.determined:
-                undetermined.append(found)
+
+    def solve(rows: Indices, m: int) -> tuple[Floats, Floats, Floats]:
+        own = matrix if len(rows) == len(labels) else sparse.csr_array(matrix[rows][:, rows])
+        found = smallest_semidefinite_eigenpairs(own, m)
+        if not found.determined:
+            undetermined.append(found)
+        return found.values, found.residuals, found.vectors
+
+    solution = solve_by_part(labels, n_components, solve)
     if undetermined:
         first = undetermined[0]
         warn(
@@ -382,7 +636,7 @@ def _eigenvectors_by_component(
             f"and {first.next_value:.2g} of the following one differ by less than the rounding error {first.rounding:.2g}. "
             "Change the number of neighbours, or use another method.",
         )
-    return embedding, values, residuals
+    return solution
 
 
 def _within_component(near: Neighbors, labels: NDArray[np.int32]) -> Neighbors:

@@ -16,7 +16,7 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
     from tamiz.graphs.graph import Graph
 
 # Largest number of rows on which a study fits a map of quadratic cost. Ordinal MDS fits half a million pairs in a second, and four

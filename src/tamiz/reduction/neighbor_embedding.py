@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, KNearest
+from tamiz.graphs.edges import Binary
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.k_nearest import KNearest
-from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription

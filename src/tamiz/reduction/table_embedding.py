@@ -22,7 +22,7 @@ from tamiz.table.base import Table
 from tamiz.table.views import map_rows, select_columns, select_rows
 
 if TYPE_CHECKING:
-    from tamiz.graphs.builder import GraphBuilder
+    from tamiz.graphs.builders import GraphBuilder
     from tamiz.graphs.graph import Graph
 
 # A map of quadratic cost is fitted on at least so many rows, whatever the scale.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.graphs.builder import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import Epoch
 from tamiz.neighbors.base import Neighbors

@@ -1,4 +1,4 @@
-"""The smallest eigenpairs of a graph's Laplacian, and of other sparse semidefinite matrices."""
+"""The smallest eigenpairs of a graph's Laplacian, and of the matrices of locally linear embedding."""
 
 from tamiz.spectral.eigenpairs import Spectrum, smallest_eigenpairs
 

@@ -11,8 +11,8 @@ from scipy.spatial import KDTree
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.graphs.components import Components
 from tamiz.graphs.graph import EdgeGraph, Graph
+from tamiz.graphs.laplacian import Components
 from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.pca import PCA
 from tamiz.runtime.user_warnings import capture_warnings

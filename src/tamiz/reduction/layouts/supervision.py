@@ -10,8 +10,8 @@ from scipy import sparse
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.graphs.k_nearest import KNearest
-from tamiz.graphs.weights import Binary
+from tamiz.graphs.builders import KNearest
+from tamiz.graphs.edges import Binary
 from tamiz.reduction.layouts.affinities import fuzzy_union, row_memberships
 from tamiz.table.in_memory import read_target_vector
 

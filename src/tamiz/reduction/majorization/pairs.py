@@ -14,7 +14,7 @@ from scipy import sparse
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.graphs.components import Components
+from tamiz.graphs.laplacian import Components
 from tamiz.kernels.majorization import apply_weights, condense, label_components
 from tamiz.neighbors.precomputed import as_float_matrix
 from tamiz.reduction.dissimilarities import Dissimilarities
