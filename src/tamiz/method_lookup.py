@@ -15,7 +15,7 @@ from tamiz.search import registry as searches
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Merit, Relevance
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
     from tamiz.search.base import Search
     from tamiz.table.schema import Schema
 
@@ -214,7 +214,7 @@ def choose_merit_and_search(
     from tamiz.criteria.cfs import CFS
     from tamiz.criteria.cross_validated import CrossValidated
     from tamiz.search.best_first import BestFirst
-    from tamiz.search.forward import Forward
+    from tamiz.search.greedy import Forward
 
     merit, search = resolve_merit(merit), resolve_search(search)
     if merit is None and schema.target is not None and not schema.has_classes:

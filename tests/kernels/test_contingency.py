@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.criteria import uncertainty
+from tamiz.criteria import entropies
 from tamiz.kernels import code_counts
 from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
@@ -45,11 +45,11 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
         rows = coded_rows(columns, sizes)
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
-        pairs = uncertainty._PairwiseUncertainties(rows, int(missing == "distribute"))
+        pairs = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
         np.testing.assert_allclose(pairs._count_rows(i, j), expected, atol=1e-12)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(uncertainty, "_MAX_BIT_VALUES", 20)
-            by_bits = uncertainty._PairwiseUncertainties(rows, int(missing == "distribute"))
+            patch.setattr(entropies, "_MAX_BIT_VALUES", 20)
+            by_bits = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
         assert by_bits._by_bits.all()
         np.testing.assert_array_equal(by_bits._count_bits(i, j), pairs._count_rows(i, j))
 
@@ -59,7 +59,7 @@ def test_pairs_take_bits_for_few_values_and_counting_for_many(missing):
     rng = np.random.default_rng(8)
     sizes = [2, 13, 14, 15, 20, 60]
     columns = [random_codes(rng, 500, size, has_missing=True) for size in sizes]
-    pairs = uncertainty._PairwiseUncertainties(coded_rows(columns, sizes), int(missing == "distribute"))
+    pairs = entropies._PairwiseUncertainties(coded_rows(columns, sizes), int(missing == "distribute"))
     assert pairs._by_bits.tolist() == [True, True, True, False, False, False]
     i, j = all_pairs(len(sizes))
     expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
@@ -73,7 +73,7 @@ def test_weights_are_counted_as_the_plain_version_does(missing):
         sizes = [int(size) for size in rng.integers(1, 21, 5)]
         columns = [random_codes(rng, 150, size, has_missing=True) for size in sizes]
         weight = rng.random(150) * 3
-        pairs = uncertainty._PairwiseUncertainties(coded_rows(columns, sizes, weight), int(missing == "distribute"))
+        pairs = entropies._PairwiseUncertainties(coded_rows(columns, sizes, weight), int(missing == "distribute"))
         assert not pairs._by_bits.any()
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing, weight) for a, b in zip(i, j, strict=True)]
@@ -88,7 +88,7 @@ def test_more_than_255_values_are_counted_in_two_bytes(missing):
         a[:size] = np.arange(size)
         rows = coded_rows([a, b], [size, 3])
         assert rows.codes.dtype == (np.uint8 if size <= 255 else np.uint16)
-        pairs = uncertainty._PairwiseUncertainties(rows, int(missing == "distribute"))
+        pairs = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
         value = pairs.associations(np.array([0]), np.array([1]))[0]
         assert value == pytest.approx(plain_uncertainty(a, b, missing), abs=1e-12)
 
@@ -122,7 +122,7 @@ def test_missing_counts_are_shared_out_as_the_plain_version_does():
 def test_a_pair_that_no_row_has_present_shares_nothing():
     a = np.array([0, 1, -1, -1], dtype=np.int32)
     b = np.array([-1, -1, 0, 1], dtype=np.int32)
-    pairs = uncertainty._PairwiseUncertainties(coded_rows([a, b], [2, 2]), kernels.DISTRIBUTED)
+    pairs = entropies._PairwiseUncertainties(coded_rows([a, b], [2, 2]), kernels.DISTRIBUTED)
     assert pairs.associations(np.array([0]), np.array([1])).tolist() == [0.0]
 
 

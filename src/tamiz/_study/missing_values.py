@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from sklearn.base import BaseEstimator
 
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_relevance import EntropyRelevance
-from tamiz.criteria.information_merit import InformationMerit
+from tamiz.criteria.entropies import Entropy, EntropyRelevance
+from tamiz.criteria.information_merits import InformationMerit
 from tamiz.criteria.model_relevance import ModelRelevance
-from tamiz.criteria.shannon_entropy import Entropy
 from tamiz.models.design_matrix import CROSS_VALIDATED_MODELS
 from tamiz.reduction.base import Reducer
 from tamiz.report.text import count_with_noun, join_names

@@ -9,8 +9,7 @@ from tamiz.assessment.column_tests import describe_column_tests, describe_uncut_
 from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
 from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.discretization import MDL, ColumnCoder
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.information_gain import InformationGain
+from tamiz.criteria.entropies import InformationGain, MissingRule
 from tamiz.report.records.columns import (
     ChanceLevelColumn,
     CriterionInfo,

@@ -9,10 +9,9 @@ import numpy as np
 from tamiz._study.budget import DEFAULT_BUDGET, Budget
 from tamiz.arrays import Floats, Indices
 from tamiz.assessment.linear_dependences import find_linear_dependences
-from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.kind_associations import (
+from tamiz.criteria.column_associations import (
     MEASURES,
+    MIN_COMMON_ROWS,
     REDUNDANT,
     KindAssociations,
     associate_columns,
@@ -20,7 +19,9 @@ from tamiz.criteria.kind_associations import (
     leaf_order,
     max_rows,
     one_sided_associations,
+    target_uncertainties,
 )
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.report.records.columns import RankingRecord, RedundancyRecord, RedundantGroup
 from tamiz.runtime.codec import Named

@@ -22,7 +22,7 @@ from tamiz._study.selection_verdicts import loss_warnings, perfect_score_warning
 from tamiz.arrays import Indices
 from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.reduction.table_embedding import TableEmbedding, fit_map
@@ -33,8 +33,9 @@ from tamiz.runtime.codec import Named
 from tamiz.runtime.user_warnings import capture_warnings, note_user, plain_notes, warn, warn_user
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import has_significant_column
-from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 from tamiz.selection.subset_report import (
+    ColumnReason,
+    SubsetRecord,
     describe_lattice,
     describe_reasons,
     describe_subset,

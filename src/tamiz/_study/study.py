@@ -30,7 +30,7 @@ from tamiz.arrays import Indices
 from tamiz.assessment.mean_ranks import choose_ranking_criteria
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.builder import GraphBuilder

@@ -25,8 +25,8 @@ from tamiz.assessment.shapes import Shape, ShapeTests, shape_tests
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.influence import WeightedRows
-from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.statistics.independence import adjust_p_values
+from tamiz.statistics.two_samples import WeightedRows
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.schema import Schema

@@ -15,8 +15,8 @@ from tamiz.assessment.score_report import ALL_COLUMNS
 from tamiz.assessment.selector_adapters import ColumnSetAdapter, PathAdapter, SelectorAdapter
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.mrmr import MRMR
+from tamiz.criteria.entropies import MissingRule
+from tamiz.criteria.information_merits import MRMR
 from tamiz.criteria.permutation_importance import PermutationImportance
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
@@ -25,7 +25,7 @@ from tamiz.models.named_models import Model
 from tamiz.models.scoring import Scoring
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import SetSize, size_range
-from tamiz.search.forward import Forward
+from tamiz.search.greedy import Forward
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table

@@ -12,7 +12,7 @@ from tamiz.assessment.rank_stability import ranking_stability
 from tamiz.assessment.ranking_report import RankingStability
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.display.column_selection import RankingDisplay
 from tamiz.display.figures import write_svg
 from tamiz.graphs.builder import GraphBuilder
@@ -29,7 +29,7 @@ from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, w
 from tamiz.runtime.validation import check_integer, check_n_features
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
-from tamiz.statistics.multiple_testing import Correction
+from tamiz.statistics.independence import Correction
 from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates
 from tamiz.table.distance_table import distance_matrix_warnings

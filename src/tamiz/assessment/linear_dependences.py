@@ -10,7 +10,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Masks, divide_or_zero
 from tamiz.assessment.target_formulas import sum_text
-from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, read_numbers
+from tamiz.criteria.column_associations import REDUNDANT, associate_columns, read_numbers
 from tamiz.runtime.random import make_rng
 from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.table.base import Table

@@ -34,8 +34,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.null_distribution import PermutationNull
-from tamiz.selection.permutation_null import default_n_permutations, target_shuffle
+from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.views import with_metadata, with_target

@@ -14,7 +14,7 @@ from tamiz.assessment.fold_scores import FoldScores
 from tamiz.assessment.set_stability import Stability, stability
 from tamiz.runtime.codec import JsonResult, check_known, check_lengths
 from tamiz.runtime.user_warnings import list_names, quote_name
-from tamiz.selection.null_distribution import PermutationNull
+from tamiz.selection.permutation_null import PermutationNull
 
 ALL_COLUMNS = "all_columns"
 # The columns that a noise experiment adds.

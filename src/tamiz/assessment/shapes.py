@@ -10,7 +10,7 @@ import numpy as np
 
 from tamiz.arrays import Floats
 from tamiz.assessment.effect_sizes import HEAVY_SHARE, tail_share
-from tamiz.statistics.influence import WeightedRows, mid_ranks, t_p_value
+from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_p_value
 
 Shape: TypeAlias = Literal["", "increasing", "decreasing", "U-shaped", "inverted U", "threshold"]
 

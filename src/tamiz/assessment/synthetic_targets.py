@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.criteria.discretization import EqualFrequency
-from tamiz.criteria.uncertainty import SymmetricUncertainty
+from tamiz.criteria.entropies import SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.table.base import Table
 from tamiz.table.views import select_columns, target_array, weight_array, without_target

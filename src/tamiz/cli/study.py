@@ -34,7 +34,7 @@ from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
     from tamiz.report import Result
     from tamiz.table.base import Table
 

@@ -22,9 +22,8 @@ from tamiz.statistics.independence import (
     kruskal_wallis,
     welch,
 )
-from tamiz.statistics.moments import ClassMoments
-from tamiz.statistics.multiple_testing import adjust_p_values as adjust_p_values
-from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
+from tamiz.statistics.independence import adjust_p_values as adjust_p_values
+from tamiz.statistics.moments import ClassMoments, LevelMoments, TargetCovariances
 from tamiz.statistics.target_ranks import GroupRanks, TargetRanks
 from tamiz.table.schema import Schema
 

@@ -13,7 +13,7 @@ from tamiz.arrays import Floats
 from tamiz.criteria.base import GatherFunction
 from tamiz.criteria.chance_information import ExpectedInformation
 from tamiz.criteria.discretization import ColumnCoder
-from tamiz.criteria.uncertainty import check_table_sizes
+from tamiz.criteria.entropies import check_table_sizes
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
 from tamiz.statistics.contingency import CodedRows

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamiz.arrays import Floats
 from tamiz.criteria.base import ReweightedScorer
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, is_missing
 from tamiz.criteria.base import RowRelevance
-from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
+from tamiz.criteria.entropies import MISSING_RULES, MissingRule
 from tamiz.criteria.information_estimators import (
     Estimate,
     Variable,

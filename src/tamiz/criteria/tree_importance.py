@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria.base import ReweightedScorer, ShadowScorer
 from tamiz.criteria.coded_trees import ReweightedTrees, ShadowTrees, split_columns
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng

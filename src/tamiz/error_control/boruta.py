@@ -25,8 +25,7 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks, divide_or_zero, is_missing
-from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
+from tamiz.statistics.cross_products import ROUNDING, StepwiseRegression
 
 # Standardised coefficients of an exact relation below this are rounding errors.
 _MIN_COEFFICIENT = 1e-6

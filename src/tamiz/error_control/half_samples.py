@@ -13,8 +13,7 @@ from sklearn.base import clone
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria.base import Relevance, StatisticRelevance
-from tamiz.criteria.column_scores import score_columns
-from tamiz.criteria.weighted_scorers import WeightedScorers
+from tamiz.criteria.column_scores import WeightedScorers, score_columns
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import fit_weighted, native_rows, set_random_state
 from tamiz.runtime import parallel, progress

@@ -28,8 +28,7 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable
 from tamiz.table.appended_columns import AppendedColumns
 from tamiz.table.base import Table

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tamiz.report.records.columns import RankingRecord
     from tamiz.report.records.study import StepTiming
     from tamiz.runtime.verdicts import Verdict
-    from tamiz.selection.subset_record import SubsetRecord
+    from tamiz.selection.subset_report import SubsetRecord
 
 
 class Result(WrittenResult):

@@ -8,14 +8,14 @@ from tamiz.display.column_selection import SearchDisplay
 from tamiz.report.drawing import Chart
 from tamiz.report.subset_lattice import collect_lattice
 from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_column_names
-from tamiz.selection.subset_record import BestOfSize
+from tamiz.selection.subset_report import BestOfSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tamiz.report.records.columns import TableRecord
     from tamiz.report.records.study import StudyRecord
-    from tamiz.selection.subset_record import SearchStep, SubsetRecord
+    from tamiz.selection.subset_report import SearchStep, SubsetRecord
 
 
 # Larger merits have no fixed number of decimals.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from tamiz.selection.subset_record import Lattice, SubsetRecord
+    from tamiz.selection.subset_report import Lattice, SubsetRecord
 
 # By the number of columns: the characters of a name that fit (0: numbers instead of names), and the pixels of a subset.
 _NAME_LENGTHS = {2: 24, 3: 20, 4: 16, 5: 14, 6: 0}

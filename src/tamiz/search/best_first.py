@@ -11,7 +11,7 @@ import numpy as np
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.forward import starting_mask
+from tamiz.search.greedy import starting_mask
 from tamiz.subsets.candidates import Candidates
 
 Direction = Literal["forward", "backward", "bidirectional"]

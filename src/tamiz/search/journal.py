@@ -26,7 +26,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
-from tamiz.search.subset_index import SubsetIndex
+from tamiz.search.archive import SubsetIndex
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 

@@ -24,8 +24,7 @@ from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.selector import Selector, estimator_readers
-from tamiz.statistics.independence import ColumnTests
-from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
+from tamiz.statistics.independence import CORRECTIONS, ColumnTests, Correction
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,

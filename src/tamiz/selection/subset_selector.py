@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria.base import Merit, MultiOutputMerit
-from tamiz.criteria.kind_associations import COPY
+from tamiz.criteria.column_associations import COPY
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -34,15 +34,15 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.search import registry as searches
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
-from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
+from tamiz.search.greedy import RecursiveElimination
 from tamiz.search.journal import Journal
-from tamiz.search.recursive_elimination import RecursiveElimination
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule, TargetMerit
-from tamiz.selection.equivalent_columns import leave_out_equivalents
-from tamiz.selection.null_distribution import MIN_PERMUTATIONS, PermutationNull
+from tamiz.selection.equivalent_columns import describe_duplicate_columns, leave_out_equivalents, unsearched_duplicates
 from tamiz.selection.permutation_null import (
+    MIN_PERMUTATIONS,
     MIN_PREDICTION_MERITS,
+    PermutationNull,
     chance_null,
     has_significant_column,
     target_shuffle,

@@ -16,8 +16,7 @@ from tamiz.arrays import Codes, Floats
 from tamiz.kernels.cuts import mdl_cuts, merge_classes, split_classes
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Block
-from tamiz.statistics.whole_columns import WholeColumns
+from tamiz.statistics.base import Block, WholeColumns
 
 # The largest number of intervals: codes have two bytes.
 MAX_BINS = 2**16 - 1

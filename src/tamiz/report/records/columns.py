@@ -7,7 +7,7 @@ from typing import Literal
 
 from tamiz.assessment.findings import ColumnTestsRecord, MeanRank, PossibleLeak, UncutColumns
 from tamiz.runtime.codec import Named, check_known, check_lengths
-from tamiz.selection.subset_record import SimilarColumn
+from tamiz.selection.subset_report import SimilarColumn
 
 _YEARS = 1800, 2200
 

@@ -15,7 +15,7 @@ from tamiz.report.records.columns import (
 from tamiz.report.records.maps import ColorColumn, GraphRecord, MapRecord, QualityRecord
 from tamiz.runtime.codec import check_lengths
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.subset_record import SubsetRecord
+from tamiz.selection.subset_report import SubsetRecord
 
 FORMAT = "tamiz result 6"
 

@@ -11,8 +11,7 @@ from tamiz.arrays import Floats, Masks
 from tamiz.kernels import read_only
 from tamiz.kernels.subset_merits import UnitTerms
 from tamiz.runtime.validation import check_memory
-from tamiz.search.base import Problem
-from tamiz.search.unit_sets import expand_units
+from tamiz.search.base import Problem, expand_units
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale
 from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
