@@ -289,10 +289,11 @@ def test_counts_of_many_words_by_bits_are_those_of_the_rows():
 
 
 def test_the_class_tables_of_one_class_have_the_information_of_all_rows():
-    tables, out = np.array([[[3.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 0.0]]]), np.empty(3)
-    kernels.class_information(tables, np.array([8.0]), True, out)
+    tables, out = np.array([[[3.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 0.0]]]), np.empty(4)
+    kernels.class_information(tables, np.array([8.0]), kernels.DISTRIBUTED, out)
     assert out[0] == out[1] == pytest.approx(1 - 0.811278124459133)
     assert out[2] == pytest.approx(1.811278124459133)
+    assert out[3] == pytest.approx(2.0)
 
 
 @every_merit

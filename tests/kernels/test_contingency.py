@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.criteria import entropies
+from tamiz.criteria import entropies, joint_information
 from tamiz.kernels import code_counts
 from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
@@ -45,13 +45,13 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
         rows = coded_rows(columns, sizes)
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
-        pairs = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
-        np.testing.assert_allclose(pairs._count_rows(i, j), expected, atol=1e-12)
+        by_rows = entropies._PairwiseUncertainties(rows, int(missing == "distribute"), use_bits=False)
+        np.testing.assert_allclose(by_rows.associations(i, j), expected, atol=1e-12)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(entropies, "_MAX_BIT_VALUES", 20)
+            patch.setattr(joint_information, "_MAX_BIT_VALUES", 20)
             by_bits = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
-        assert by_bits._by_bits.all()
-        np.testing.assert_array_equal(by_bits._count_bits(i, j), pairs._count_rows(i, j))
+        assert by_bits._counter.by_bits.all()
+        np.testing.assert_array_equal(by_bits.associations(i, j), by_rows.associations(i, j))
 
 
 @pytest.mark.parametrize("missing", ["distribute", "category"])
@@ -60,7 +60,7 @@ def test_pairs_take_bits_for_few_values_and_counting_for_many(missing):
     sizes = [2, 13, 14, 15, 20, 60]
     columns = [random_codes(rng, 500, size, has_missing=True) for size in sizes]
     pairs = entropies._PairwiseUncertainties(coded_rows(columns, sizes), int(missing == "distribute"))
-    assert pairs._by_bits.tolist() == [True, True, True, False, False, False]
+    assert pairs._counter.by_bits.tolist() == [True, True, True, False, False, False]
     i, j = all_pairs(len(sizes))
     expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
     np.testing.assert_allclose(pairs.associations(i, j), expected, atol=1e-12)
@@ -74,7 +74,7 @@ def test_weights_are_counted_as_the_plain_version_does(missing):
         columns = [random_codes(rng, 150, size, has_missing=True) for size in sizes]
         weight = rng.random(150) * 3
         pairs = entropies._PairwiseUncertainties(coded_rows(columns, sizes, weight), int(missing == "distribute"))
-        assert not pairs._by_bits.any()
+        assert not pairs._counter.by_bits.any()
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing, weight) for a, b in zip(i, j, strict=True)]
         np.testing.assert_allclose(pairs.associations(i, j), expected, atol=1e-12)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.criteria.base import (
@@ -21,16 +21,16 @@ from tamiz.criteria.base import (
 )
 from tamiz.criteria.chance_information import FEW_VALUES, chance_level_warnings
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency, EqualWidth
+from tamiz.criteria.joint_information import PairCounter, count_values, read_coded_rows
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.kernels.contingency import table_entropies
-from tamiz.runtime import parallel
 from tamiz.runtime.parallel import n_threads
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import WeightedTable
-from tamiz.statistics.contingency import MAX_CODES, CodedRows, Coding, ContingencyTables, LevelCounts
+from tamiz.statistics.contingency import CodedRows, ContingencyTables, LevelCounts
 from tamiz.table.base import Table
 from tamiz.table.in_memory import code_vector, weight_vector
 from tamiz.table.row_groups import weight_groups_equally
@@ -232,14 +232,8 @@ class GainRatio(EntropyRelevance):
         return np.minimum(divide_or_zero(mutual, column), 1.0)
 
 
-_Kernel: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], Floats]"
-
-# Up to this many values, counting bits is faster than counting rows.
-_MAX_BIT_VALUES = 14
 # Pairs for each column from which on bits are faster than counts.
 _MIN_BIT_USES = 3
-# Rows times pairs of one block: for less, a thread costs more than it saves.
-_BLOCK_ROWS = 2**24
 
 
 class SymmetricUncertainty(EntropyRelevance, Association):
@@ -291,123 +285,34 @@ class SymmetricUncertainty(EntropyRelevance, Association):
         if schema.target is not None:
             self.check(schema)
         check_choice("missing", self.missing, MISSING_RULES)
-        coding = self._coder(schema).gather_coding(gather)
-        check_table_sizes(coding, schema)
-        rows = CodedRows((*map(int, schema.used), *_target_columns(schema)), coding)
-        # Three copies: in blocks, concatenated, and as bits.
-        rows.work_bytes = 3.0 * rows.row_bytes
-        (rows,) = gather(rows)
-        rule = kernels.LEFT_OUT if complete else int(self.missing == "distribute")
-        return _PairwiseUncertainties(rows, rule) if rows.workers is None else _UncertaintiesOnWorkers(rows, rule)
-
-
-def _target_columns(schema: Schema) -> tuple[int, ...]:
-    """Return the column number of the target, nothing where there is none."""
-    return () if schema.target is None else (schema.n_columns,)
-
-
-def check_table_sizes(coding: Coding, schema: Schema, n_tables: int = 1) -> None:
-    """Raise an error for columns with more values than codes, and for pairs whose contingency tables exceed the memory.
-
-    Parameters
-    ----------
-    coding : Coding
-    schema : Schema
-    n_tables : int, default=1
-        Number of tables of a pair, such as one for every class.
-    """
-    largest = sorted(schema.used.tolist(), key=lambda j: -coding.sizes[j])[:2]
-    for j in largest:
-        if coding.sizes[j] > MAX_CODES:
-            raise DataError(
-                f"Column {schema.columns[j].name} has {coding.sizes[j]:,} values; pairs of columns are counted for up to "
-                f"{MAX_CODES:,}. Exclude it: kinds={{{schema.columns[j].name!r}: 'text'}}."
-            )
-    sizes = sorted((coding.sizes[j] + 1 for j in (*largest, *_target_columns(schema))), reverse=True)
-    check_memory(
-        8.0 * n_tables * sizes[0] * sizes[min(1, len(sizes) - 1)] * 2 * parallel.n_threads(),
-        f"The contingency table of columns with {sizes[0]:,} and {sizes[min(1, len(sizes) - 1)]:,} values",
-        "Exclude columns with very many values, through kinds.",
-    )
+        rows = read_coded_rows(self._coder(schema), gather, schema)
+        return _PairwiseUncertainties(rows, kernels.LEFT_OUT if complete else int(self.missing == "distribute"))
 
 
 class _PairwiseUncertainties(PairwiseAssociations):
-    """Symmetric uncertainties of pairs of coded columns."""
+    """Symmetric uncertainties of pairs of coded columns, which workers may have coded."""
 
-    def __init__(self, rows: CodedRows, rule: int, *, by_bits: bool = True) -> None:
-        self._rule = rule
-        self._rows = rows
-        self._sizes = np.array([rows.coding.sizes[c] for c in rows.columns], dtype=np.int64)
+    def __init__(self, rows: CodedRows, rule: int, *, use_bits: bool = True) -> None:
+        self._rows, self._rule = rows, rule
+        if rows.workers is not None:
+            return
         # The index of each column of the table among the coded columns.
         self._position = np.zeros(max(rows.columns) + 1, dtype=np.int64)
         self._position[list(rows.columns)] = np.arange(len(rows.columns))
-        self._by_bits = (self._sizes <= _MAX_BIT_VALUES) & (len(rows.weight) == 0) & by_bits
-        if self._by_bits.any():
-            self._pack_bits()
-
-    def _pack_bits(self) -> None:
-        codes, n = self._rows.codes, self._rows.codes.shape[1]
-        has_missing = np.array([bool(size <= np.iinfo(codes.dtype).max and (row == size).any())
-                                for row, size in zip(codes, self._sizes, strict=True)])  # fmt: skip
-        sizes = np.where(self._by_bits, self._sizes + has_missing, 0)
-        starts = np.cumsum(sizes) - sizes
-        words = np.zeros((int(sizes.sum()), (n + 63) // 64), dtype=np.uint64)
-        pack = kernels.pack_bits_8 if codes.dtype == np.uint8 else kernels.pack_bits_16
-
-        def pack_columns(span: tuple[int, int]) -> None:
-            for c in range(*span):
-                if self._by_bits[c]:
-                    pack(codes[c], words[starts[c] : starts[c] + sizes[c]])
-
-        parallel.run_blocks(pack_columns, parallel.block_ranges(len(codes), 1 + _BLOCK_ROWS // (8 * n + 1)))
-        counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-        self._bits = words, starts, sizes, counts, has_missing
+        n_columns, labels = len(rows.columns), np.zeros(rows.codes.shape[1], dtype=rows.codes.dtype)
+        counts = count_values(rows, n_columns, labels, 1, rows.weight)
+        self._counter = PairCounter(rows, n_columns, labels, counts, rule, use_bits=use_bits)
 
     def associations(self, i: Indices, j: Indices) -> Floats:
-        first, second = self._position[i], self._position[j]
-        out = np.empty(len(first))
-        by_bits = self._by_bits[first] & self._by_bits[second]
-        self._fill(out, np.flatnonzero(by_bits), first, second, self._count_bits)
-        self._fill(out, np.flatnonzero(~by_bits), first, second, self._count_rows)
-        return out
-
-    def _fill(
-        self, out: Floats, where: NDArray[Any], first: NDArray[Any], second: NDArray[Any], kernel: _Kernel
-    ) -> None:
-        parts = [
-            where[start:stop]
-            for start, stop in parallel.block_ranges(len(where), 1 + _BLOCK_ROWS // (1 + self._rows.codes.shape[1]))
-        ]
-        for part, values in zip(parts, parallel.map_blocks(lambda p: kernel(first[p], second[p]), parts), strict=True):
-            out[part] = values
-
-    def _count_bits(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
-        out = np.empty(len(first))
-        kernels.uncertainties_by_bits(*self._bits, first, second, self._rule, out)
-        return out
-
-    def _count_rows(self, first: NDArray[Any], second: NDArray[Any]) -> Floats:
-        out = np.empty(len(first))
-        codes = self._rows.codes
-        count = kernels.uncertainties_by_counting_8 if codes.dtype == np.uint8 else kernels.uncertainties_by_counting_16
-        count(codes, self._rows.weight, self._sizes, first, second, self._rule, out)
-        return out
-
-
-class _UncertaintiesOnWorkers(PairwiseAssociations):
-    """Symmetric uncertainties of pairs of columns that workers have coded."""
-
-    def __init__(self, rows: CodedRows, rule: int) -> None:
-        self._rows, self._rule = rows, rule
-
-    def associations(self, i: Indices, j: Indices) -> Floats:
-        return map_pairs(self._rows, partial(_associate, self._rule), i, j)
+        if self._rows.workers is not None:
+            return map_pairs(self._rows, partial(_associate, self._rule), i, j)
+        found = self._counter.count(self._position[i], self._position[j])
+        return np.minimum(divide_or_zero(2.0 * found[:, 0], found[:, 3]), 1.0)
 
 
 def _associate(rule: int, rows: CodedRows, i: Indices, j: Indices) -> Floats:
-    # To pack a column as bits takes as long as to count it three times.
-    by_bits = len(i) > _MIN_BIT_USES * len(rows.columns)
-    return _PairwiseUncertainties(rows, rule, by_bits=by_bits).associations(i, j)
+    use_bits = len(i) > _MIN_BIT_USES * len(rows.columns)
+    return _PairwiseUncertainties(rows, rule, use_bits=use_bits).associations(i, j)
 
 
 def symmetric_uncertainty(

@@ -22,7 +22,7 @@ from tamiz.criteria.chance_information import (
 from tamiz.criteria.column_associations import MIN_COMMON_ROWS, count_common_rows
 from tamiz.criteria.discretization import MDL, ColumnCoder, Discretization, EqualFrequency
 from tamiz.criteria.entropies import MISSING_RULES, InformationGain, MissingRule
-from tamiz.criteria.joint_information import MeanInformation, PairInformation, read_coded_rows
+from tamiz.criteria.joint_information import CountingRules, MeanInformation, PairInformation, read_coded_rows
 from tamiz.criteria.variance import FisherScore
 from tamiz.exceptions import DataError
 from tamiz.kernels.greedy_merits import greedy_merits
@@ -156,10 +156,12 @@ class InformationMerit(MultiOutputMerit):
         ]
         information = MeanInformation(
             coded,
-            distribute=self.missing == "distribute",
-            conditional=conditional,
-            correct=self.correction == "chance",
-            sampled=tables[0].schema.weight_kind == "sampling",
+            CountingRules(
+                distribute=self.missing == "distribute",
+                conditional=conditional,
+                correct=self.correction == "chance",
+                sampled=tables[0].schema.weight_kind == "sampling",
+            ),
         )
         # A term is a sum of at most two relevances, or a difference of two kinds of information of a pair.
         return PairTerms(
