@@ -317,7 +317,7 @@ def test_a_numeric_target_is_cut_into_intervals_of_equal_frequency_with_the_colu
     ours = prepare(opened, MERITS[name]()).evaluate(masks)
     assert ours.max() > 0
     # The cube root of 80 / 5 is 2.5.
-    n_intervals = 3 if MERITS[name]().uses_conditional else 10
+    n_intervals = 3 if MERITS[name]().formula.uses_conditional else 10
     np.testing.assert_array_equal(
         ours, prepare(opened, MERITS[name](discretization=EqualFrequency(n_intervals))).evaluate(masks)
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +39,58 @@ from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
 
+PairMeasure = Literal["information", "correlation"]
+Scheme = Literal["difference", "quotient"]
 # Candidates that are evaluated as one task.
 _TASK_CANDIDATES = 256
+# A redundancy below this counts as this in a quotient, as in the package mrmr-selection.
+_LEAST_REDUNDANCY = 0.001
 # An upper bound exceeds the merits by this share, for rounding errors.
 _ROUNDING_MARGIN = 1e-9
+
+
+class Formula(NamedTuple):
+    """What distinguishes the merits of the family.
+
+    Attributes
+    ----------
+    label : str
+        The name of the merit in messages.
+    terms : callable or None
+        From the information of pairs to their terms; None where no pair counts.
+    rule : {"sum", "mean", "greedy", "quotient"}
+        The terms of all pairs are subtracted from the relevances, or their sum divided by the number of columns minus 1. Or the
+        columns are added in the order of their gains, as `GreedyEvaluator` describes.
+    uses_conditional : bool
+        Whether terms depend on information within the classes.
+    weight : float
+        The factor of the terms.
+    """
+
+    label: str
+    terms: Callable[[PairInformation], Floats] | None
+    rule: str = "sum"
+    uses_conditional: bool = True
+    weight: float = 1.0
+
+
+def _redundancies(pairs: PairInformation) -> Floats:
+    return pairs.redundancies
+
+
+def _lost_information(pairs: PairInformation) -> Floats:
+    """Return I(i; j) - I(i; j | Y): the redundancy of a pair less its conditional redundancy."""
+    return pairs.redundancies - pairs.conditional
+
+
+def _capped_redundancies(pairs: PairInformation) -> Floats:
+    return np.maximum(pairs.redundancies - pairs.conditional, 0.0)
+
+
+def _missing_relevances(pairs: PairInformation) -> Floats:
+    # The evaluator subtracts the terms from the relevances: what is left is the ratio.
+    joint = pairs.relevances - pairs.redundancies + pairs.conditional
+    return pairs.relevances - divide_or_zero(joint, pairs.joint_entropies)
 
 
 class InformationMerit(MultiOutputMerit):
@@ -70,18 +119,9 @@ class InformationMerit(MultiOutputMerit):
     Spolaôr, Cherman, Monard and Lee (2013), A comparison of multi-label feature selection methods using the problem transformation
     approach, Electronic Notes in Theoretical Computer Science 292.
     Mandros, Boley and Vreeken (2017), Discovering reliable approximate functional dependencies, KDD.
-
-    Attributes
-    ----------
-    label : str
-        The name of the merit in messages.
-    uses_conditional : bool
-        Whether terms depend on information within the classes.
     """
 
-    needs_target: ClassVar[bool] = True
-    label: ClassVar[str]
-    uses_conditional: ClassVar[bool] = True
+    formula: ClassVar[Formula]
 
     def __init__(
         self,
@@ -125,7 +165,11 @@ class InformationMerit(MultiOutputMerit):
 
         In sparser tables every column seems informative together with another, and noise in full intervals most.
         """
-        return min(max(round((n_rows / 5) ** (1 / 3)), 3), 10) if self.uses_conditional else 10
+        return min(max(round((n_rows / 5) ** (1 / 3)), 3), 10) if self.formula.uses_conditional else 10
+
+    def _formula(self) -> Formula:
+        """Return the formula with the current parameters."""
+        return self.formula
 
     def bind(
         self,
@@ -137,19 +181,17 @@ class InformationMerit(MultiOutputMerit):
         tables = [table] if outputs is None else outputs.single_output_tables(table)
         for one in tables:
             self.check(one.schema)
-        pairs = self._pair_terms([weight_groups_equally(one) for one in tables])
-        matrix = AssociationMatrix(pairs, table.schema.n_columns, table.schema.used, pairs.bound)
-        evaluator = self._make_evaluator(pairs.relevances, matrix)
-        evaluator.outputs = outputs
-        evaluator.information, evaluator.schema = pairs.information, table.schema
+        formula, pairs = self._formula(), self._pair_terms([weight_groups_equally(one) for one in tables])
+        count_classes = None
         if self.uses_counts and self.correction == "none":
             measure = InformationGain(missing=self.missing, discretization=self._rule(tables[0].schema))
-            evaluator.count_classes = partial(measure.count_classes, tables)
-        return evaluator
+            count_classes = partial(measure.count_classes, tables)
+        kind = PairSumEvaluator if formula.rule in ("sum", "mean") else GreedyEvaluator
+        return kind(formula, pairs, table.schema, count_classes, outputs)
 
     def _pair_terms(self, tables: Sequence[Table]) -> PairTerms:
         """Return the relevances and the terms of pairs of a table, which is passed once with each output as its target."""
-        conditional = self.uses_conditional
+        conditional, terms = self.formula.uses_conditional, self.formula.terms
         coded = [
             read_coded_rows(self._coder(table.schema), table.reduce, table.schema, conditional=conditional)
             for table in tables
@@ -163,51 +205,27 @@ class InformationMerit(MultiOutputMerit):
                 sampled=tables[0].schema.weight_kind == "sampling",
             ),
         )
+        if terms is None:
+            return PairTerms(information.relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)), information)
         # A term is a sum of at most two relevances, or a difference of two kinds of information of a pair.
-        return PairTerms(
-            information.relevances,
-            4.0 * information.max_entropy,
-            lambda i, j: self._terms(information.of_pairs(i, j)),
-            information,
-        )
-
-    @abstractmethod
-    def _terms(self, pairs: PairInformation) -> Floats:
-        """Return the terms of pairs."""
-
-    @abstractmethod
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        """Return the evaluator of relevances and terms."""
+        bound = 4.0 * information.max_entropy
+        return PairTerms(information.relevances, bound, lambda i, j: terms(information.of_pairs(i, j)), information)
 
 
+@dataclass(frozen=True)
 class PairTerms(PairwiseAssociations):
     """Relevances of columns, and terms of their pairs, which may be below 0; a column has no term with itself.
 
-    Parameters
-    ----------
-    relevances : ndarray of shape (n_columns,)
-    bound : float
-        An upper bound of the absolute values of all terms.
-    terms : callable
-        From two arrays of columns to the terms of the pairs.
-    information : MeanInformation, default=None
-        What relevances and terms are computed from, if from counts.
+    `bound` is an upper bound of the absolute values of all terms, and `information` what they are computed from, if from counts.
     """
 
-    def __init__(
-        self,
-        relevances: Floats,
-        bound: float,
-        terms: Callable[[NDArray[Any], NDArray[Any]], Floats],
-        information: MeanInformation | None = None,
-    ) -> None:
-        self.relevances = relevances
-        self.bound = bound
-        self._terms = terms
-        self.information = information
+    relevances: Floats
+    bound: float
+    terms: Callable[[NDArray[Any], NDArray[Any]], Floats]
+    information: MeanInformation | None = None
 
     def associations(self, i: Indices, j: Indices) -> Floats:
-        return self._terms(i, j)
+        return self.terms(i, j)
 
     def self_associations(self, columns: Indices) -> Floats:
         return np.zeros(len(columns))
@@ -216,54 +234,42 @@ class PairTerms(PairwiseAssociations):
 class InformationEvaluator(Evaluator):
     """Base class of the evaluators of relevances and terms of pairs.
 
-    Parameters
-    ----------
-    label : str
-    relevances : ndarray of shape (n_columns,)
-    matrix : AssociationMatrix
-        The terms of pairs.
-
-    Attributes
-    ----------
-    outputs : MultiOutputTarget or None
-        The target, where it has several columns. A target of one column is part of the table.
-    information : MeanInformation or None
-        The information of the merit, if it is computed from counts.
-    count_classes : callable or None
-        From columns to the counts that are compared with chance; None if the information is corrected for chance.
-    schema : Schema
-        The columns.
+    `count_classes` returns the counts that are compared with chance, None if the information is corrected for chance; `outputs` is
+    a target of several columns.
     """
 
-    def __init__(self, label: str, relevances: Floats, matrix: AssociationMatrix) -> None:
-        self._label = label
-        self._relevances = relevances
-        self._matrix = matrix
-        self.outputs: MultiOutputTarget | None = None
-        self.information: MeanInformation | None = None
-        self.count_classes: Callable[[Sequence[int]], dict[int, list[Floats]]] | None = None
-        self.schema: Schema | None = None
+    def __init__(
+        self,
+        formula: Formula,
+        pairs: PairTerms,
+        schema: Schema,
+        count_classes: Callable[[Sequence[int]], dict[int, list[Floats]]] | None,
+        outputs: MultiOutputTarget | None,
+    ) -> None:
+        self._formula, self._relevances, self._information = formula, pairs.relevances, pairs.information
+        self._matrix = AssociationMatrix(pairs, schema.n_columns, schema.used, pairs.bound)
+        self._schema, self._count_classes, self._outputs = schema, count_classes, outputs
 
     def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:
         """Return warnings on columns of one interval, and on those of many values whose information is not above chance."""
-        if self.information is None or self.schema is None:
+        if self._information is None:
             return []
         # A column without information by itself may have some together with others, unless it is constant once it is cut.
         unrelated = [
             j
             for j in np.flatnonzero(free).tolist()
-            if abs(self._relevances[j]) < _ROUNDING_MARGIN and self.information.is_constant(j)
+            if abs(self._relevances[j]) < _ROUNDING_MARGIN and self._information.is_constant(j)
         ]
-        found = uninformative_warnings(self._label, mask, unrelated, self.schema)
-        if self.count_classes is None:
+        found = uninformative_warnings(self.name, mask, unrelated, self._schema)
+        if self._count_classes is None:
             return found
         remedy = "use correction='chance' (--correction chance)"
-        counts = self.count_classes(np.flatnonzero(mask).tolist())
-        return found + chance_level_warnings(self._label, counts, self.schema.names, remedy)
+        counts = self._count_classes(np.flatnonzero(mask).tolist())
+        return found + chance_level_warnings(self.name, counts, self._schema.names, remedy)
 
     @property
     def name(self) -> str:
-        return self._label
+        return self._formula.label
 
     def max_bytes(self) -> float:
         return 8.0 * len(self._relevances) ** 2
@@ -271,84 +277,57 @@ class InformationEvaluator(Evaluator):
     def identity_fields(self) -> dict[str, Any]:
         from tamiz.models.evaluator import stable_repr
 
-        return {} if self.outputs is None else {"outputs": stable_repr(self.outputs.values)}
+        return {} if self._outputs is None else {"outputs": stable_repr(self._outputs.values)}
+
+    def upper_bounds(self, masks: Masks) -> Floats:
+        """Return the sum of what each column can add to the merit of a subset, with the terms that are best for it."""
+        matrix, bounds = self._matrix.to_dense(), np.zeros(len(masks))
+        for k, mask in enumerate(masks):
+            if mask.any():
+                bounds[k] = self._upper_bound(self._relevances[mask], matrix[np.ix_(mask, mask)])
+        return bounds + _ROUNDING_MARGIN * np.abs(bounds)
+
+    @abstractmethod
+    def _upper_bound(self, own: Floats, terms: Floats) -> float:
+        """Return an upper bound of the merits of the subsets of columns with these relevances and terms."""
 
 
 class PairSumEvaluator(InformationEvaluator):
-    """The sum of the relevances of a set, minus the terms of its pairs times a weight.
+    """The sum of the relevances of a set, minus the sum or the mean of the terms of its pairs times a weight."""
 
-    Parameters
-    ----------
-    label : str
-    relevances : ndarray of shape (n_columns,)
-    matrix : AssociationMatrix
-        The terms of pairs.
-    weight : float
-    by_size : bool
-        Whether the weight is divided by the number of columns minus 1.
-    """
-
-    def __init__(
-        self, label: str, relevances: Floats, matrix: AssociationMatrix, *, weight: float, by_size: bool
-    ) -> None:
-        super().__init__(label, relevances, matrix)
-        self._sums = SetSums(relevances, matrix)
-        self._weight = weight
-        self._by_size = by_size
+    @cached_property
+    def _sums(self) -> SetSums:
+        return SetSums(self._relevances, self._matrix)
 
     def evaluate(self, candidates: Candidates) -> Floats:
         relevances, totals = self._sums.evaluate(candidates)
-        weight = self._weight / np.maximum(candidates.sizes() - 1, 1) if self._by_size else self._weight
+        weight: Any = self._formula.weight
+        if self._formula.rule == "mean":
+            weight = weight / np.maximum(candidates.sizes() - 1, 1)
         # Every pair is in the total twice.
         return relevances - weight * totals / 2.0
 
-    def upper_bounds(self, masks: Masks) -> Floats | None:
-        """Return the sum of what each column can add to the merit of a subset, with the terms that are best for it."""
-        terms = -self._weight / 2.0 * self._matrix.to_dense()
-        bounds = np.zeros(len(masks))
-        for k, mask in enumerate(masks):
-            own, pairs = self._relevances[mask], terms[np.ix_(mask, mask)]
-            if not len(own):
-                continue
-            if self._by_size:
-                # The columns of a pair, or of a larger set, add their relevance and a mean of their terms.
-                np.fill_diagonal(pairs, -np.inf)
-                best = np.maximum(own + pairs.max(axis=1), 0.0).sum() if len(own) > 1 else 0.0
-                bounds[k] = max(own.max(), best)
-            else:
-                bounds[k] = np.maximum(own + np.maximum(pairs, 0.0).sum(axis=1), 0.0).sum()
-        return bounds + _ROUNDING_MARGIN * np.abs(bounds)
+    def _upper_bound(self, own: Floats, terms: Floats) -> float:
+        gains = -self._formula.weight / 2.0 * terms
+        if self._formula.rule == "sum":
+            return float(np.maximum(own + np.maximum(gains, 0.0).sum(axis=1), 0.0).sum())
+        # The columns of a pair, or of a larger set, add their relevance and a mean of their terms.
+        np.fill_diagonal(gains, -np.inf)
+        best = np.maximum(own + gains.max(axis=1), 0.0).sum() if len(own) > 1 else 0.0
+        return float(max(own.max(), best))
 
 
 class GreedyEvaluator(InformationEvaluator):
     """The sum of the gains of the columns of a set, added in the order of their gains, the first column of equals first.
 
     The first gain is the relevance of a column. Later gains are the relevance minus the largest term with a column before it, or
-    the relevance over the mean of these terms.
-
-    Parameters
-    ----------
-    label : str
-    relevances : ndarray of shape (n_columns,)
-    matrix : AssociationMatrix
-        The terms of pairs.
-    by_quotient : bool
-    least_term : float, default=-inf
-        Terms below it count as this; above 0 for quotients.
+    by the rule "quotient" the relevance over the mean of these terms, each at least 0.001 as in the package mrmr-selection.
     """
 
-    def __init__(
-        self,
-        label: str,
-        relevances: Floats,
-        matrix: AssociationMatrix,
-        *,
-        by_quotient: bool,
-        least_term: float = -np.inf,
-    ) -> None:
-        super().__init__(label, relevances, matrix)
-        self._by_quotient = by_quotient
-        self._least_term = least_term
+    @property
+    def _rule(self) -> tuple[bool, float]:
+        """Whether gains are quotients, and the least term."""
+        return (True, _LEAST_REDUNDANCY) if self._formula.rule == "quotient" else (False, -np.inf)
 
     def evaluate(self, candidates: Candidates) -> Floats:
         starts, flipped = candidates.starts.astype(np.int64), candidates.flipped.astype(np.int64)
@@ -365,24 +344,19 @@ class GreedyEvaluator(InformationEvaluator):
         def fill(span: tuple[int, int]) -> None:
             start, stop = span
             sets = parent[start:stop], starts[start : stop + 1], flipped
-            rule = self._by_quotient, self._least_term
             parents = parent_starts, parent_members
-            greedy_merits(self._relevances, matrix, row_index, *parents, *sets, *rule, out[start:stop])
+            greedy_merits(self._relevances, matrix, row_index, *parents, *sets, *self._rule, out[start:stop])
 
         parallel.run_blocks(fill, parallel.block_ranges(len(out), _TASK_CANDIDATES))
         return out
 
-    def upper_bounds(self, masks: Masks) -> Floats | None:
-        """Return the sum of the largest possible gains of the columns."""
-        terms = np.maximum(self._matrix.to_dense(), self._least_term)
-        bounds = np.zeros(len(masks))
-        for k, mask in enumerate(masks):
-            own, pairs = self._relevances[mask], terms[np.ix_(mask, mask)]
-            np.fill_diagonal(pairs, 1.0 if self._by_quotient else 0.0)
-            least = pairs.min(axis=1, initial=np.inf)
-            # A relevance that is corrected for chance may be below 0.
-            bounds[k] = np.maximum(own / least if self._by_quotient else own - least, 0.0).sum()
-        return bounds + _ROUNDING_MARGIN * np.abs(bounds)
+    def _upper_bound(self, own: Floats, terms: Floats) -> float:
+        by_quotient, least_term = self._rule
+        terms = np.maximum(terms, least_term)
+        np.fill_diagonal(terms, 1.0 if by_quotient else 0.0)
+        least = terms.min(axis=1)
+        # A relevance that is corrected for chance may be below 0.
+        return float(np.maximum(own / least if by_quotient else own - least, 0.0).sum())
 
 
 class MIM(InformationMerit):
@@ -427,19 +401,7 @@ class MIM(InformationMerit):
     array([20, 22, 23])
     """
 
-    label: ClassVar[str] = "MIM"
-    uses_conditional: ClassVar[bool] = False
-
-    def _pair_terms(self, tables: Sequence[Table]) -> PairTerms:
-        """Return the relevances; no pair is counted."""
-        pairs = super()._pair_terms(tables)
-        return PairTerms(pairs.relevances, 0.0, lambda i, j: np.zeros(max(i.size, j.size)), pairs.information)
-
-    def _terms(self, pairs: PairInformation) -> Floats:
-        return np.zeros_like(pairs.redundancies)
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return PairSumEvaluator(self.label, relevances, matrix, weight=0.0, by_size=False)
+    formula: ClassVar[Formula] = Formula("MIM", None, uses_conditional=False)
 
 
 class MIFS(InformationMerit):
@@ -490,8 +452,7 @@ class MIFS(InformationMerit):
     array([21, 22, 27])
     """
 
-    label: ClassVar[str] = "MIFS"
-    uses_conditional: ClassVar[bool] = False
+    formula: ClassVar[Formula] = Formula("MIFS", _redundancies, uses_conditional=False)
 
     def __init__(
         self,
@@ -509,17 +470,10 @@ class MIFS(InformationMerit):
         super().check(schema)
         check_real("beta", self.beta, low=0.0)
 
-    def _terms(self, pairs: PairInformation) -> Floats:
-        return pairs.redundancies
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return PairSumEvaluator(self.label, relevances, matrix, weight=float(self.beta), by_size=False)
+    def _formula(self) -> Formula:
+        return self.formula._replace(weight=float(self.beta))
 
 
-PairMeasure = Literal["information", "correlation"]
-Scheme = Literal["difference", "quotient"]
-# A redundancy below this counts as this in a quotient, as in the package mrmr-selection.
-_LEAST_REDUNDANCY = 0.001
 # The largest share of the variance in an F statistic: a column that is constant in every class has a finite one, and sums with it
 # keep seven digits of the others.
 _LARGEST_SHARE = 1.0 - 1e-9
@@ -583,8 +537,7 @@ class MRMR(InformationMerit):
     array([21, 22, 27])
     """
 
-    label: ClassVar[str] = "MRMR"
-    uses_conditional: ClassVar[bool] = False
+    formula: ClassVar[Formula] = Formula("MRMR", _redundancies, "mean", uses_conditional=False)
 
     def __init__(
         self,
@@ -624,13 +577,8 @@ class MRMR(InformationMerit):
     def _pair_terms(self, tables: Sequence[Table]) -> PairTerms:
         return super()._pair_terms(tables) if self.uses_counts else _correlation_terms(tables)
 
-    def _terms(self, pairs: PairInformation) -> Floats:
-        return pairs.redundancies
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        if self.scheme == "difference":
-            return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
-        return GreedyEvaluator(self.label, relevances, matrix, by_quotient=True, least_term=_LEAST_REDUNDANCY)
+    def _formula(self) -> Formula:
+        return self.formula._replace(rule="mean" if self.scheme == "difference" else "quotient")
 
 
 def _correlation_terms(tables: Sequence[Table]) -> PairTerms:
@@ -731,13 +679,7 @@ class CIFE(InformationMerit):
     array([22, 27])
     """
 
-    label: ClassVar[str] = "CIFE"
-
-    def _terms(self, pairs: PairInformation) -> Floats:
-        return pairs.redundancies - pairs.conditional
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=False)
+    formula: ClassVar[Formula] = Formula("CIFE", _lost_information)
 
 
 class ICAP(InformationMerit):
@@ -783,13 +725,7 @@ class ICAP(InformationMerit):
     array([22, 27])
     """
 
-    label: ClassVar[str] = "ICAP"
-
-    def _terms(self, pairs: PairInformation) -> Floats:
-        return np.maximum(pairs.redundancies - pairs.conditional, 0.0)
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=False)
+    formula: ClassVar[Formula] = Formula("ICAP", _capped_redundancies)
 
 
 class JMI(InformationMerit):
@@ -837,13 +773,7 @@ class JMI(InformationMerit):
     array([22, 23, 27])
     """
 
-    label: ClassVar[str] = "JMI"
-
-    def _terms(self, pairs: PairInformation) -> Floats:
-        return pairs.redundancies - pairs.conditional
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
+    formula: ClassVar[Formula] = Formula("JMI", _lost_information, "mean")
 
 
 class DISR(InformationMerit):
@@ -890,15 +820,7 @@ class DISR(InformationMerit):
     array([20, 22, 23])
     """
 
-    label: ClassVar[str] = "DISR"
-
-    def _terms(self, pairs: PairInformation) -> Floats:
-        # The evaluator subtracts the terms from the relevances: what is left is the ratio.
-        joint = pairs.relevances - pairs.redundancies + pairs.conditional
-        return pairs.relevances - divide_or_zero(joint, pairs.joint_entropies)
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return PairSumEvaluator(self.label, relevances, matrix, weight=1.0, by_size=True)
+    formula: ClassVar[Formula] = Formula("DISR", _missing_relevances, "mean")
 
 
 class CMIM(InformationMerit):
@@ -948,11 +870,4 @@ class CMIM(InformationMerit):
     array([ 7, 22, 27])
     """
 
-    label: ClassVar[str] = "CMIM"
-
-    def _terms(self, pairs: PairInformation) -> Floats:
-        # I(j; Y | i) is the relevance of j minus this.
-        return pairs.redundancies - pairs.conditional
-
-    def _make_evaluator(self, relevances: Floats, matrix: AssociationMatrix) -> InformationEvaluator:
-        return GreedyEvaluator(self.label, relevances, matrix, by_quotient=False)
+    formula: ClassVar[Formula] = Formula("CMIM", _lost_information, "greedy")
