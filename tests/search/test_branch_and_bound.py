@@ -315,12 +315,7 @@ class AfterSteps(StoppingRule):
     """A rule that stops like a time limit, but without a clock."""
 
     def __init__(self, most):
-        self.most = most
-
-    def start(self):
-        begun = AfterSteps(self.most)
-        begun.left = self.most
-        return begun
+        self.left = most
 
     def reason(self, archive):
         self.left -= 1

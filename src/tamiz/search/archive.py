@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -254,11 +255,17 @@ class Archive(Serializable):
         self._sizes: list[NDArray[np.int32]] = []
         self._index = SubsetIndex(n_columns)
         self._merits = np.empty(0)
+        self._started = time.monotonic()
         # None once a set was recorded without fold scores.
         self._fold_scores: list[Floats] | None = []
 
     def __len__(self) -> int:
         return len(self._index)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the archive was made, for the search."""
+        return time.monotonic() - self._started
 
     @property
     def n_evaluations(self) -> int:
@@ -406,8 +413,9 @@ class Archive(Serializable):
     ) -> None:
         """Record new sets, all of them from one step; a step may be recorded in several parts."""
         start = len(self)
-        parent, starts, flipped = map(_as_int32, (candidates.parent_index, candidates.starts, candidates.flipped))
-        sizes = _as_int32(candidates.sizes())
+        flips = (candidates.parent_index, candidates.starts, candidates.flipped)
+        parent, starts, flipped = (numbers.astype(np.int32) for numbers in flips)
+        sizes = candidates.sizes().astype(np.int32)
         self._batches.append(
             (start, candidates.packed_parents, Candidates(np.empty((0, 0), dtype=bool), parent, starts, flipped))
         )
@@ -517,7 +525,3 @@ def _best_of_tied(
     bits, first = leading[0]
     own = -int(sizes[first]), bits
     return (first, own) if own > rank else (None, rank)
-
-
-def _as_int32(numbers: NDArray[np.integer]) -> NDArray[np.int32]:
-    return numbers.astype(np.int32)

@@ -68,6 +68,16 @@ class Problem:
     merit_properties: MeritProperties = field(default_factory=MeritProperties)
     tolerance: float = 0.0
 
+    @property
+    def smallest_start(self) -> Masks:
+        """The set that a search starts with when it adds columns."""
+        return self.fixed.copy() if self.start is None else self.start.copy()
+
+    @property
+    def largest_start(self) -> Masks:
+        """The set that a search starts with when it drops columns."""
+        return ~self.excluded if self.start is None else self.start.copy()
+
     def additions(self, mask: Masks) -> list[Indices]:
         """Return the units that can be added so that an allowed size stays reachable."""
         size = int(mask.sum())
@@ -108,11 +118,6 @@ def movable_units(units: Units, min_columns: int, max_columns: int) -> list[Indi
             others.remove(width)
             leads[width] = can_reach_size(others, min_columns - width, max_columns - width)
     return [unit for unit, width in zip(units, widths, strict=True) if leads[width]]
-
-
-def max_moves(units: Units, max_columns: int) -> int:
-    """Return the largest number of units that together have at most `max_columns` columns."""
-    return int(np.searchsorted(np.cumsum(np.sort([len(unit) for unit in units])), max_columns, side="right"))
 
 
 def _subset_sums(widths: Iterable[int]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, Walk, max_moves
+from tamiz.search.base import Columns, Problem, Search, Walk
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import ImportanceGetter, MeritProperties
 
@@ -48,45 +48,70 @@ class Forward(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the additions of each step."""
-        return (yield from forward_path(problem)).stop_reason
+        return (yield from _add_columns(problem, 1)).stop_reason
 
     def max_evaluations(self, problem: Problem) -> int:
         """Return the number of evaluations when columns are added up to the largest allowed size."""
-        mask = starting_mask(problem)
-        units = [unit for unit in problem.units if not mask[unit[0]]]
-        n_steps = max_moves(units, problem.max_size - int(mask.sum()))
-        return 1 + sum(len(units) - step for step in range(n_steps))
+        return _max_additions(problem, 1)
 
 
-class ForwardPath(NamedTuple):
-    """The last set of a forward selection, the merits of its steps by number of columns, and why it ended."""
+class _Additions(NamedTuple):
+    """The best last set of a forward or beam search, the merits of its steps by number of columns, and why it ended."""
 
     mask: Masks
     merit_by_size: dict[int, float]
     stop_reason: str
 
 
-def starting_mask(problem: Problem) -> Masks:
-    """Return the set that a search starts with when it adds columns."""
-    return problem.fixed.copy() if problem.start is None else problem.start.copy()
+def _add_columns(problem: Problem, width: int) -> Generator[Candidates, Floats, _Additions]:
+    """Add each column to the best `width` sets of a step while the merit rises, or up to the largest requested size."""
+    beam = [problem.smallest_start]
+    merit = float((yield Candidates.from_masks(beam[0]))[0])
+    merit_by_size = {int(beam[0].sum()): merit}
+    while additions := [(mask, units) for mask in beam if (units := problem.additions(mask))]:
+        merits = yield Candidates.concatenate([Candidates.from_flips(mask, units) for mask, units in additions])
+        if not (problem.size_requested or merits.max() > merit):
+            return _Additions(beam[0], merit_by_size, "no further column raises the merit")
+        merit = float(merits.max())
+        beam = _best_sets(additions, merits, width)
+        merit_by_size[int(beam[0].sum())] = merit
+    return _Additions(beam[0], merit_by_size, _reason_without_additions(problem, max(int(mask.sum()) for mask in beam)))
 
 
-def forward_path(problem: Problem) -> Generator[Candidates, Floats, ForwardPath]:
-    """Add the best column step by step while the merit rises, or up to the largest requested size."""
-    mask = starting_mask(problem)
-    merit = float((yield Candidates.from_masks(mask))[0])
-    merit_by_size = {int(mask.sum()): merit}
-    while units := problem.additions(mask):
-        merits = yield Candidates.from_flips(mask, units)
-        best = int(np.argmax(merits))
-        if not (problem.size_requested or merits[best] > merit):
-            return ForwardPath(mask, merit_by_size, "no further column raises the merit")
-        mask[units[best]] = True
-        merit = float(merits[best])
-        merit_by_size[int(mask.sum())] = merit
-    reached = problem.size_requested and mask.sum() == problem.max_size
-    stop_reason = "the requested size is reached" if reached else "no column is left to add"
-    return ForwardPath(mask, merit_by_size, stop_reason)
+def _reason_without_additions(problem: Problem, size: int) -> str:
+    reached = problem.size_requested and size == problem.max_size
+    return "the requested size is reached" if reached else "no column is left to add"
+
+
+def _best_sets(additions: list[tuple[Masks, list[Indices]]], merits: Floats, width: int) -> list[Masks]:
+    """Return the best distinct sets, best first."""
+    origin = [(mask, unit) for mask, units in additions for unit in units]
+    best: dict[bytes, Masks] = {}
+    for number in np.argsort(-merits, kind="stable").tolist():
+        mask, unit = origin[number]
+        child = mask.copy()
+        child[unit] = True
+        best.setdefault(child.tobytes(), child)
+        if len(best) == width:
+            break
+    return list(best.values())
+
+
+def _max_additions(problem: Problem, width: int) -> int:
+    """Return the number of evaluations with full beams, or of all sets of a step where these are fewer."""
+    mask = problem.smallest_start
+    n_units, n_evaluations, n_sets = sum(not mask[unit[0]] for unit in problem.units), 1, 1
+    for step in range(_n_moves(problem, ~mask, problem.max_size - int(mask.sum()))):
+        n_parents = min(n_sets, width)
+        n_sets = n_sets * (n_units - step) // (step + 1)
+        n_evaluations += min(n_parents * (n_units - step), n_sets)
+    return n_evaluations
+
+
+def _n_moves(problem: Problem, movable: Masks, max_columns: int) -> int:
+    """Return the largest number of movable units that together have at most `max_columns` columns."""
+    widths = np.sort([len(unit) for unit in problem.units if movable[unit[0]]])
+    return int(np.searchsorted(np.cumsum(widths), max_columns, side="right"))
 
 
 class Beam(Search):
@@ -139,44 +164,11 @@ class Beam(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the additions of each step."""
-        width = check_integer("width", self.width, low=1)
-        beam = [starting_mask(problem)]
-        merit = (yield Candidates.from_masks(beam[0]))[0]
-        while True:
-            additions = [(mask, units) for mask in beam if (units := problem.additions(mask))]
-            if not additions:
-                reached = problem.size_requested and max(mask.sum() for mask in beam) == problem.max_size
-                return "the requested size is reached" if reached else "no column is left to add"
-            merits = yield Candidates.concatenate([Candidates.from_flips(mask, units) for mask, units in additions])
-            if not (problem.size_requested or merits.max() > merit):
-                return "no further column raises the merit"
-            merit = merits.max()
-            beam = _best_sets(additions, merits, width)
+        return (yield from _add_columns(problem, check_integer("width", self.width, low=1))).stop_reason
 
     def max_evaluations(self, problem: Problem) -> int:
         """Return the number of evaluations with full beams, or of all sets of a step where these are fewer."""
-        mask = starting_mask(problem)
-        units = [unit for unit in problem.units if not mask[unit[0]]]
-        n_evaluations, n_sets = 1, 1
-        for step in range(max_moves(units, problem.max_size - int(mask.sum()))):
-            n_parents = min(n_sets, check_integer("width", self.width, low=1))
-            n_sets = n_sets * (len(units) - step) // (step + 1)
-            n_evaluations += min(n_parents * (len(units) - step), n_sets)
-        return n_evaluations
-
-
-def _best_sets(additions: list[tuple[Masks, list[Indices]]], merits: Floats, width: int) -> list[Masks]:
-    """Return the best distinct sets, best first."""
-    origin = [(mask, unit) for mask, units in additions for unit in units]
-    best: dict[bytes, Masks] = {}
-    for number in np.argsort(-merits, kind="stable").tolist():
-        mask, unit = origin[number]
-        child = mask.copy()
-        child[unit] = True
-        best.setdefault(child.tobytes(), child)
-        if len(best) == width:
-            break
-    return list(best.values())
+        return _max_additions(problem, check_integer("width", self.width, low=1))
 
 
 class Bidirectional(Search):
@@ -218,54 +210,40 @@ class Bidirectional(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the additions or drops of each step."""
-        path = yield from forward_path(problem)
-        state = _FloatingState(problem, path.mask, path.merit_by_size)
+        mask, merits, _ = yield from _add_columns(problem, 1)
+        size = int(mask.sum())
+        merit = merits[size]
+
+        def move(unit: Indices, found: float) -> None:
+            """Add a unit, or drop it where the set contains it, and store the merit if it is the best of its size."""
+            nonlocal size, merit
+            mask[unit] ^= True
+            size, merit = int(mask.sum()), found
+            merits[size] = max(found, merits.get(size, -np.inf))
+
         while True:
-            yield from _drop_columns(state)
-            units = problem.additions(state.mask)
-            if not units:
-                reached = problem.size_requested and state.size == problem.max_size
-                return "the requested size is reached" if reached else "no column is left to add"
-            merits = yield Candidates.from_flips(state.mask, units)
-            best = int(np.argmax(merits))
-            too_small = problem.size_requested and state.size < problem.min_size
-            if not (too_small or merits[best] > state.best_merit()):
+            # Drop columns while the result is the best set of its size, or while the set is too large.
+            while units := [unit for unit in problem.units if mask[unit[0]]]:
+                found = yield Candidates.from_flips(mask, units)
+                last = _last_best(found)
+                # A set of a size without a merit so far must be better than the current set.
+                limit = merits.get(size - len(units[last]), merit)
+                if not (found[last] > limit or size > problem.max_size):
+                    break
+                move(units[last], float(found[last]))
+            if not (units := problem.additions(mask)):
+                return _reason_without_additions(problem, size)
+            found = yield Candidates.from_flips(mask, units)
+            best = int(np.argmax(found))
+            allowed = [m for n, m in merits.items() if problem.min_size <= n <= problem.max_size]
+            too_small = problem.size_requested and size < problem.min_size
+            if not (too_small or found[best] > max(allowed, default=-np.inf)):
                 return "no step raises the merit"
-            state.flip_unit(units[best], float(merits[best]))
+            move(units[best], float(found[best]))
 
 
-class _FloatingState:
-    """The current set, and the best merit for every number of columns so far."""
-
-    def __init__(self, problem: Problem, mask: Masks, merits: dict[int, float]) -> None:
-        self.problem = problem
-        self.mask = mask
-        self.merits = merits
-        self.size = int(mask.sum())
-        self.merit = merits[self.size]
-
-    def best_merit(self) -> float:
-        allowed = [m for size, m in self.merits.items() if self.problem.min_size <= size <= self.problem.max_size]
-        return max(allowed, default=-np.inf)
-
-    def flip_unit(self, unit: Indices, merit: float) -> None:
-        """Add a unit, or drop it where the set contains it, and record the merit."""
-        self.mask[unit] ^= True
-        self.size = int(self.mask.sum())
-        self.merit = merit
-        self.merits[self.size] = max(merit, self.merits.get(self.size, -np.inf))
-
-
-def _drop_columns(state: _FloatingState) -> Generator[Candidates, Floats, None]:
-    """Drop columns while the result is the best set of its size, or while the set is too large."""
-    while units := [unit for unit in state.problem.units if state.mask[unit[0]]]:
-        merits = yield Candidates.from_flips(state.mask, units)
-        last_best = len(merits) - 1 - int(np.argmax(merits[::-1]))
-        # A set of a size without a merit so far must be better than the current set.
-        limit = state.merits.get(state.size - len(units[last_best]), state.merit)
-        if not (merits[last_best] > limit or state.size > state.problem.max_size):
-            return
-        state.flip_unit(units[last_best], float(merits[last_best]))
+def _last_best(merits: Floats) -> int:
+    return len(merits) - 1 - int(np.argmax(merits[::-1]))
 
 
 class Backward(Search):
@@ -303,27 +281,27 @@ class Backward(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield the drops of each step."""
-        mask = ~problem.excluded if problem.start is None else problem.start.copy()
+        mask = problem.largest_start
         merit = (yield Candidates.from_masks(mask))[0]
         while units := problem.removals(mask):
             merits = yield Candidates.from_flips(mask, units)
-            best = len(merits) - 1 - int(np.argmax(merits[::-1]))
+            best = _last_best(merits)
             if not (problem.size_requested or merits[best] >= merit - problem.tolerance):
                 return "every further drop lowers the merit"
             mask[units[best]] = False
             merit = max(merit, merits[best]) if problem.tolerance else merits[best]
-        return (
-            "the requested size is reached"
-            if problem.size_requested and mask.sum() == problem.min_size
-            else "no column is left to drop"
-        )
+        return _reason_without_drops(problem, mask)
 
     def max_evaluations(self, problem: Problem) -> int:
         """Return the number of evaluations when columns are dropped down to the smallest allowed size."""
-        mask = ~problem.excluded if problem.start is None else problem.start
-        units = [unit for unit in problem.units if mask[unit[0]]]
-        n_steps = max_moves(units, int(mask.sum()) - problem.min_size)
-        return 1 + sum(len(units) - step for step in range(n_steps))
+        mask = problem.largest_start
+        n_units = sum(bool(mask[unit[0]]) for unit in problem.units)
+        return 1 + sum(n_units - step for step in range(_n_moves(problem, mask, int(mask.sum()) - problem.min_size)))
+
+
+def _reason_without_drops(problem: Problem, mask: Masks) -> str:
+    reached = problem.size_requested and mask.sum() == problem.min_size
+    return "the requested size is reached" if reached else "no column is left to drop"
 
 
 class RecursiveElimination(Search):
@@ -416,7 +394,7 @@ class RecursiveElimination(Search):
                 "importance_getter must be 'auto', 'permutation', the name of an attribute of the fitted model or a callable, got "
                 f"{self.importance_getter!r}."
             )
-        mask = ~problem.excluded if problem.start is None else problem.start.copy()
+        mask = problem.largest_start
         # Raises an error for a merit without importances; without units nothing is computed.
         self._importances(problem.merit_properties, mask, [], n_repeats)
         yield _evaluated(problem, mask)
@@ -433,18 +411,13 @@ class RecursiveElimination(Search):
                 mask = mask.copy()
                 mask[least_important] = False
             yield _evaluated(problem, mask)
-        return (
-            "the requested size is reached"
-            if problem.size_requested and mask.sum() == problem.min_size
-            else "no column is left to drop"
-        )
+        return _reason_without_drops(problem, mask)
 
     def max_evaluations(self, problem: Problem) -> int:
         """Return the number of allowed sizes when columns are dropped down to the smallest one."""
-        step = _check_step(self.step)
-        mask = ~problem.excluded if problem.start is None else problem.start
+        step, mask = _check_step(self.step), problem.largest_start
         units = [unit for unit in problem.units if mask[unit[0]]]
-        n_left, n_drops, n_evaluated = len(units), max_moves(units, int(mask.sum()) - problem.min_size), 0
+        n_left, n_drops, n_evaluated = len(units), _n_moves(problem, mask, int(mask.sum()) - problem.min_size), 0
         # The smallest size after a number of drops: after fewer drops no set is small enough.
         sizes = int(mask.sum()) - np.cumsum([0, *sorted(map(len, units), reverse=True)])
         while True:

@@ -168,7 +168,6 @@ def run_search(
     Every set is evaluated once. On Ctrl-C the search ends, `interrupted` is set, and the archive contains everything evaluated
     before. `max_evaluations`, the largest number of evaluations of the walk where it is known, is used for the progress report.
     """
-    stop = None if stop is None else stop.start()
     try:
         proposal = next(walk)
         while True:

@@ -11,7 +11,6 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.archive import SubsetIndex
 from tamiz.search.base import Columns, Problem, Search, Walk, count_sets, expand_units
-from tamiz.search.greedy import starting_mask
 from tamiz.subsets.candidates import Candidates
 
 _BATCH = 256
@@ -213,7 +212,7 @@ class _Breeder:
     def first_generation(self, n_members: int) -> Masks:
         """Return the first generation: the start of other searches, and random sets of log-uniform sizes."""
         members = np.zeros((n_members, len(self._width)), dtype=bool)
-        start = starting_mask(self._problem)
+        start = self._problem.smallest_start
         members[0] = [start[unit[0]] for unit in self._problem.units]
         sizes = self._sizes[self._sizes > 0] if self._sizes.any() else self._sizes
         weights = np.log1p(1 / np.maximum(sizes, 1))
