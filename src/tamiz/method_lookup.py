@@ -147,7 +147,9 @@ def _check_method_type(owner: str, role: str, method: Any, kind: type, example: 
 
 def relevances_with_p_values() -> list[Entry]:
     """Return the registry entries of the relevances that test columns."""
-    return [entry for entry in criteria.of_kind("relevance") if entry.load().offers_p_values]
+    from tamiz.criteria.base import HasPValues
+
+    return [entry for entry in criteria.of_kind("relevance") if issubclass(entry.load(), HasPValues)]
 
 
 def choose_relevance(
@@ -162,10 +164,12 @@ def choose_relevance(
 
     None is the first relevance that is defined on the table: with p-values, or without a graph of its own, where these are needed.
     """
+    from tamiz.criteria.base import HasPValues
+
     relevance = resolve_relevance(requested)
     if relevance is not None:
         name = type(relevance).__name__
-        if with_p_values and not relevance.offers_p_values:
+        if with_p_values and not isinstance(relevance, HasPValues):
             names = ", ".join(entry.attribute for entry in relevances_with_p_values())
             raise ValueError(f"fdr needs p-values, and {name} has none. Use a relevance that has p-values: {names}.")
         if on_graph and not _needs_graph(relevance):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tamiz.criteria import entropies, joint_information
-from tamiz.kernels import code_counts
 from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import CodedRows, Coding
@@ -97,11 +96,24 @@ def test_tables_equal_counts_by_hand():
     a = np.array([0, 0, 1, -1, 1, -1], dtype=np.int32)
     b = np.array([0, 1, 1, 1, -1, -1], dtype=np.int32)
     table = np.zeros((3, 3))
-    code_counts.count_pairs(a, b, table)
+    kernels.count_pairs(a, b, table)
     assert table.tolist() == [[1, 1, 0], [0, 1, 1], [0, 1, 1]]
     weighted = np.zeros((3, 3))
     kernels.add_pair_weights(a, b, np.arange(1.0, 7.0), weighted)
     assert weighted.tolist() == [[1, 2, 0], [0, 3, 5], [0, 4, 6]]
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 5000, 70_000])
+def test_tables_equal_additions_row_by_row(n_rows):
+    # Tables of more than 1,024 cells are counted otherwise.
+    for size_a, size_b in ((1, 1), (2, 3), (12, 11), (31, 31), (31, 32), (126, 40)):
+        rng = np.random.default_rng([n_rows, size_a])
+        a, b = (random_codes(rng, n_rows, size, has_missing=True) for size in (size_a, size_b))
+        expected, found = np.full((2, size_a + 1, size_b + 1), 2.0)
+        # Code -1 is the last row or column.
+        np.add.at(expected, (a, b), 1)
+        kernels.count_pairs(a, b, found)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_missing_counts_are_shared_out_as_the_plain_version_does():

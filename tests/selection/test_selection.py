@@ -102,7 +102,7 @@ def test_every_kind_of_table_gives_the_same_search_to_the_bit(table):
 def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
     # Small blocks, so that there are several for the threads.
     monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 64)
-    monkeypatch.setattr("tamiz.criteria.entropies._BLOCK_ROWS", 256)
+    monkeypatch.setattr("tamiz.criteria.joint_information._BLOCK_PAIR_ROWS", 256)
     X, y = load_breast_cancer(return_X_y=True)
     y = y if target == "classes" else X[:, 3] + 0.5 * X[:, 0]
     one, two = (

@@ -28,7 +28,6 @@ class SetSums:
     Parameters
     ----------
     relevances : ndarray of shape (n_columns,)
-    matrix : AssociationMatrix
     """
 
     def __init__(self, relevances: Floats, matrix: AssociationMatrix) -> None:
@@ -71,8 +70,6 @@ class AssociationMatrix:
 
     Parameters
     ----------
-    associations : PairwiseAssociations
-    n_columns : int
     used : ndarray
         The used columns; associations of other columns are 0.
     bound : float, default=None

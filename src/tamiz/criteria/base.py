@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -25,7 +25,6 @@ from tamiz.table.schema import Schema
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget
-    from tamiz.models.named_models import Model
 
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
@@ -95,13 +94,9 @@ class Relevance(Criterion):
         Whether scores of a bootstrap sample estimate the scores of the table. They do not where rows are compared with other
         rows, or where models are tested on rows that were not used for training: a row that is drawn twice is its own neighbour,
         or is in both parts.
-    offers_p_values : bool
-        Whether `column_tests` returns tests, so that columns can be selected at a false discovery rate. A relevance that reads rows
-        has none.
     """
 
     used_by_default: ClassVar[bool] = True
-    offers_p_values: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = True
 
     @property
@@ -116,18 +111,6 @@ class Relevance(Criterion):
         except DataError:
             return None
         return self
-
-    def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]:  # noqa: ARG002 - most have none
-        """Return warnings on columns that are selected by their scores.
-
-        Parameters
-        ----------
-        tables : sequence of Table
-            The table, once with each output of the target.
-        columns : sequence of int
-            The selected columns.
-        """
-        return []
 
 
 class StatisticRelevance(Relevance):
@@ -155,14 +138,6 @@ class StatisticRelevance(Relevance):
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return a finite score for every column of the schema, 0 for columns that are not used."""
 
-    def column_tests(self, cache: StatisticsCache, schema: Schema) -> ColumnTests | None:  # noqa: ARG002 - most have none
-        """Return the test of independence of every column and the target, None where `offers_p_values` is false."""
-        return None
-
-    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[Verdict]:  # noqa: ARG002 - most have none
-        """Return warnings on tests that were not possible or are inaccurate, which name the columns."""
-        return []
-
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
         """Return the scores under other row weights; raise UnsupportedStatisticError where the counts do not suffice."""
         return self.scores(gather_statistics([self], sample.gather, schema), schema)
@@ -178,23 +153,51 @@ class RowRelevance(Relevance):
     def score(self, table: Table) -> Floats:
         """Return a finite score for every column of the table, 0 for columns that are not used."""
 
-    def score_with_std(self, table: Table) -> tuple[Floats, Floats | None]:
-        """Return the scores and, of scores that are means over random draws, the standard deviations of what is averaged."""
-        return self.score(table), None
 
-    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
-        """Return a function that scores the table's columns under other row weights.
+# What some relevances can do beyond scores, and whoever needs it asks for by `isinstance`.
 
-        None where nothing is faster than another call of `score`, or where `n_weightings` calls would take minutes.
-        """
-        return None
 
-    def make_shadow_scorer(self, table: Table) -> ShadowScorer | None:  # noqa: ARG002 - most have none
-        """Return a function that scores columns beside permuted copies of columns, with new random draws at each call.
+@runtime_checkable
+class HasSelectionWarnings(Protocol):
+    """A relevance that warns of columns which are selected by its scores; a table is passed once with each output of the target."""
 
-        None where nothing is faster than a call of `score` on a table with the copies.
-        """
-        return None
+    def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]: ...
+
+
+@runtime_checkable
+class HasPValues(Protocol):
+    """A relevance with a test of independence of every column and the target.
+
+    Columns can then be selected at a false discovery rate. The warnings, on tests that were not possible or are inaccurate, name
+    the columns.
+    """
+
+    def column_tests(self, cache: StatisticsCache, schema: Schema) -> ColumnTests: ...
+
+    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[Verdict]: ...
+
+
+@runtime_checkable
+class HasStandardDeviations(Protocol):
+    """A relevance whose scores are means over random draws, with the standard deviations of what is averaged."""
+
+    def score_with_std(self, table: Table) -> tuple[Floats, Floats]: ...
+
+
+@runtime_checkable
+class Reweightable(Protocol):
+    """A relevance that reads rows, but can score columns under many weightings of the rows faster than one by one."""
+
+    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:
+        """Return a function that scores the columns; None where so many weightings would take minutes, or nothing is faster."""
+
+
+@runtime_checkable
+class Shadowable(Protocol):
+    """A relevance that can score columns beside permuted copies without a table of them."""
+
+    def make_shadow_scorer(self, table: Table) -> ShadowScorer:
+        """Return a function that scores columns and copies, with new random draws at each call."""
 
 
 class PairwiseAssociations(ABC):
@@ -288,10 +291,6 @@ class Association(Criterion):
 class Merit(Criterion):
     """A score for a set of columns; larger is better."""
 
-    def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
-        """Return the model whose predictions the merit scores, and the scoring; None where it scores no predictions."""
-        return None
-
     @property
     def allow_infinite(self) -> bool:
         """Whether infinite values are accepted; they are passed to the estimator."""
@@ -303,7 +302,6 @@ class Merit(Criterion):
 
         Parameters
         ----------
-        table : Table
         rng : Generator
             For what is drawn once for all sets, such as folds.
 

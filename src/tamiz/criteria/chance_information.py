@@ -143,7 +143,6 @@ def uninformative_warnings(label: str, mask: Masks, unrelated: Sequence[int], sc
         The selected columns.
     unrelated : sequence of int
         The columns without association that could be selected.
-    schema : Schema
     """
     varied = [j for j in unrelated if not schema.columns[j].constant]
     selected = [j for j in varied if mask[j]]

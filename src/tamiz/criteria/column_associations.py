@@ -80,7 +80,6 @@ def pair_uncertainties(table: Table, association: SymmetricUncertainty, first: I
 
     Parameters
     ----------
-    table : Table
     association : SymmetricUncertainty
         The measure.
     first, second : ndarray of shape (n_pairs,)
@@ -181,13 +180,11 @@ def chance_corrected_uncertainties(
 
     Parameters
     ----------
-    table : Table
     association : SymmetricUncertainty
         The measure of the values.
     first, second : ndarray of shape (n_pairs,)
         Column numbers.
     uncertainties : ndarray of shape (n_pairs,)
-    threshold : float
     """
     rule, levels = association.discretization, table.schema.n_levels
     assert isinstance(rule, EqualFrequency)
@@ -249,7 +246,6 @@ class KindAssociations:
 
     Attributes
     ----------
-    columns : ndarray of column numbers
     values : ndarray of shape (n_columns, n_columns)
         The association; 0 on the diagonal.
     measures : ndarray of shape (n_columns, n_columns), uint8
@@ -670,7 +666,6 @@ def one_sided_associations(found: KindAssociations, table: Table, threshold: flo
 
     Parameters
     ----------
-    found : KindAssociations
     table : Table
         The table of the associations.
     threshold : float
@@ -764,7 +759,6 @@ def leaf_order(similarities: Floats, max_columns: int) -> Indices:
     ----------
     similarities : ndarray of shape (n_columns, n_columns)
         In [0, 1], symmetric, with a diagonal of 0.
-    max_columns : int
     """
     strongest = similarities.max(axis=1)
     kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])

@@ -9,7 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tamiz.arrays import Floats
-from tamiz.criteria.base import Relevance, ReweightedScorer, RowRelevance, StatisticRelevance, gather_statistics
+from tamiz.criteria.base import (
+    HasPValues,
+    HasStandardDeviations,
+    Relevance,
+    Reweightable,
+    ReweightedScorer,
+    RowRelevance,
+    StatisticRelevance,
+    gather_statistics,
+)
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
 from tamiz.statistics.independence import ColumnTests
 from tamiz.table.base import Table
@@ -23,7 +32,6 @@ class WeightedScorers:
 
     Attributes
     ----------
-    table : Table
     coded_table : CodedTable or None
         The table of the count-based criteria; None if there are none.
     logarithms : ndarray
@@ -59,7 +67,7 @@ class WeightedScorers:
         found = {
             name: one.make_reweighted_scorer(table, n_weightings)
             for name, one in relevances.items()
-            if isinstance(one, RowRelevance)
+            if isinstance(one, Reweightable)
         }
         fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
         return cls(table, coded, known, counted, fitted)
@@ -103,11 +111,14 @@ class ColumnScores(NamedTuple):
 
 
 def score_columns(relevance: Relevance, table: Table) -> ColumnScores:
-    if isinstance(relevance, RowRelevance):
+    if isinstance(relevance, HasStandardDeviations):
         return ColumnScores(*relevance.score_with_std(table))
+    if isinstance(relevance, RowRelevance):
+        return ColumnScores(relevance.score(table))
     assert isinstance(relevance, StatisticRelevance)
     cache = gather_statistics([relevance], weight_groups_equally(table).reduce, table.schema)
-    return ColumnScores(relevance.scores(cache, table.schema), tests=relevance.column_tests(cache, table.schema))
+    tests = relevance.column_tests(cache, table.schema) if isinstance(relevance, HasPValues) else None
+    return ColumnScores(relevance.scores(cache, table.schema), tests=tests)
 
 
 def score_rows(relevance: Relevance, rows: Table) -> Floats:

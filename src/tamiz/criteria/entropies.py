@@ -118,7 +118,6 @@ class EntropyRelevance(StatisticRelevance):
         ----------
         tables : sequence of Table
             The table with each output of the target.
-        columns : sequence of int
 
         Returns
         -------

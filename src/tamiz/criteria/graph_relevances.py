@@ -180,7 +180,6 @@ def row_eigenvectors(graph: Graph, n_pairs: int, row_weight: Floats | None) -> R
 
     Parameters
     ----------
-    graph : Graph
     n_pairs : int
         Number of pairs, fewer if the graph has fewer rows with edges, more if it has more components.
     row_weight : ndarray of shape (n_samples,) or None

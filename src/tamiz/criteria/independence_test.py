@@ -124,7 +124,6 @@ class IndependenceTest(StatisticRelevance):
     unit: ClassVar[str] = "-log10 p"
     # ANOVA ranks complete numeric columns as the Fisher score does.
     used_by_default: ClassVar[bool] = False
-    offers_p_values: ClassVar[bool] = True
 
     def __init__(
         self,

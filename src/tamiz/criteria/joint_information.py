@@ -67,7 +67,6 @@ class PairCounter:
 
     Parameters
     ----------
-    rows : CodedRows
     n_columns : int
         The first columns of the rows are counted.
     labels : ndarray of shape (n_rows,)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
+from tamiz.criteria.base import Relevance, Shadowable, ShadowScorer
 from tamiz.criteria.column_scores import score_columns
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
@@ -302,7 +302,7 @@ def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Rele
 
 def _make_shadow_scorer(relevance: Relevance, table: Table) -> ShadowScorer:
     """Return a function that scores columns and shadows in one table, each time with new permutations and random draws."""
-    faster = relevance.make_shadow_scorer(table) if isinstance(relevance, RowRelevance) else None
+    faster = relevance.make_shadow_scorer(table) if isinstance(relevance, Shadowable) else None
     return faster or _TableScorer(relevance, table)
 
 

@@ -37,6 +37,30 @@ def add_pair_weights(a, b, weight, table):
         table[i, j] += weight[r]
 
 
+# Tables of up to this many cells are counted in several parts: an increment need not wait for one of the same cell before it.
+_MAX_SMALL_CELLS, _N_PARTS = 2**10, 4
+
+
+@jit(void(ro(int32), ro(int32), rw(float64, 2)))
+def count_pairs(a, b, table):
+    """Add the rows of two coded columns to a table; -1 counts in its last row or column."""
+    n_a, n_b = table.shape
+    if n_a * n_b > _MAX_SMALL_CELLS:
+        for r in range(a.shape[0]):
+            table[a[r] if a[r] >= 0 else n_a - 1, b[r] if b[r] >= 0 else n_b - 1] += 1.0
+        return
+    # The first row and column count missing values, so that no row needs a decision.
+    counts = np.zeros((_N_PARTS, n_a * n_b), dtype=np.int64)
+    for r in range(a.shape[0]):
+        counts[r % _N_PARTS, (int64(a[r]) + 1) * n_b + b[r] + 1] += 1
+    for i in range(n_a):
+        for j in range(n_b):
+            total = 0
+            for part in range(_N_PARTS):
+                total += counts[part, i * n_b + j]
+            table[i - 1, j - 1] += total
+
+
 @jit(void(ro(float64), ro(float64), rw(int32)))
 def bin_values(values, edges, codes):
     """Code numbers by ascending edges: a value equal to an edge belongs to the interval on its left, NaN is -1."""

@@ -40,7 +40,6 @@ class Problem:
 
     Attributes
     ----------
-    n_columns : int
     min_size, max_size : int
         Smallest and largest number of columns of an allowed set.
     size_requested : bool

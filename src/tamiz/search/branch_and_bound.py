@@ -112,8 +112,6 @@ class BranchingState:
 
     Parameters
     ----------
-    problem : Problem
-    form : UnitQuadraticForm
     optimality_gap : float
         A node is closed when none of its sets exceeds the best merit by more than this.
     """

@@ -170,8 +170,6 @@ class EnumerationProposal(Proposal, Generic[Block]):
 
     Attributes
     ----------
-    problem : Problem
-    form : UnitQuadraticForm
     best : Incumbent
         The best set so far; `scan` updates it.
     n_total : int

@@ -44,7 +44,6 @@ class Journal:
         The file; an existing journal is continued.
     identity_fields : mapping
         What the merits depend on (columns, merit, data); a journal with other fields raises DataError.
-    n_columns : int
     """
 
     def __init__(self, path: str | os.PathLike[str], identity_fields: Mapping[str, Any], n_columns: int) -> None:

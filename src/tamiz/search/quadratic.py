@@ -166,7 +166,6 @@ class BoundedCandidates(Proposal):
 
     Attributes
     ----------
-    candidates : Candidates
     bound : float
         Upper bound of the merit of every allowed set, infinite while none is proven.
     """

@@ -36,10 +36,6 @@ class SearchJob:
 
     Attributes
     ----------
-    search : Search
-    table : Table
-    problem : Problem
-    evaluator : Evaluator
     rng : Generator
         Random draws of the search.
     duplicates : dict of int to int

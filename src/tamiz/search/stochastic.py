@@ -294,7 +294,6 @@ class UnitSetSampler:
 
     Parameters
     ----------
-    units : list of ndarray
     max_size : int
         The largest number of columns of a set.
     """

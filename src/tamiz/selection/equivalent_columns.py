@@ -22,7 +22,6 @@ def unsearched_duplicates(table: Table, problem: Problem) -> dict[int, int]:
 
     Parameters
     ----------
-    table : Table
     problem : Problem
         The problem over all usable columns.
 
@@ -86,12 +85,10 @@ def equivalent_columns(
 
     Parameters
     ----------
-    table : Table
     columns : sequence of column numbers, default=None
         The columns to compare; None is all used ones that are not constant.
     required : collection of column numbers
         Columns that are always kept.
-    threshold : float, default=0.99
 
     Notes
     -----
@@ -132,7 +129,6 @@ def leave_out_equivalents(
 
     Parameters
     ----------
-    table : Table
     problem : Problem, default=None
         The problem of a search. Columns that it fixes, or starts with, are kept; those that it excludes and those of column groups
         are not compared.

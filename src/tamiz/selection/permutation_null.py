@@ -122,8 +122,6 @@ def chance_null(
         The merit of the best set for the original target.
     search : callable
         From a target and random draws to the merit and the number of columns of the best set.
-    shuffle : TargetShuffle
-    max_searches : int
     """
     merits: list[float] = []
     selections: list[float] = []

@@ -60,7 +60,6 @@ class RepetitionPlan:
     ----------
     unit : str
         The computation that is repeated, in the plural: "iterations".
-    max_repetitions : int
     seconds_per_repetition : float
         The time of one on the whole table.
     estimated_seconds : float
@@ -105,7 +104,6 @@ def time_on_columns(run: Callable[[Table], object], table: Table, exponent: floa
     ----------
     run : callable
         run(table) computes.
-    table : Table
     exponent : float
         The largest power of the number of columns.
     min_columns : int

@@ -186,7 +186,6 @@ def merits_within_effort(selector: SubsetSelector, table: Table, candidates: Can
     ----------
     selector : SubsetSelector
         Fitted.
-    table : Table
     candidates : Candidates
         The sets.
     description : str

@@ -189,10 +189,6 @@ class WholeColumns(Statistic):
     ----------
     columns : tuple of int
         A column index beyond the table means the target.
-
-    Attributes
-    ----------
-    results : dict of column to its result
     """
 
     results: dict[int, Any]
@@ -244,7 +240,6 @@ class WholeColumns(Statistic):
 
         Parameters
         ----------
-        function : callable
         verb : str
             What is done to a column, such as "Ranking", for the progress and errors.
         row_bytes : int

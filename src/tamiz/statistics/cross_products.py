@@ -163,7 +163,6 @@ class LevelIndicators(NamedTuple):
 
     Attributes
     ----------
-    column, n_levels : int
     missing_level : int or None
         The level of a missing value; None leaves it missing.
     """
@@ -185,8 +184,6 @@ class ScatterMatrix(Statistic):
 
     Parameters
     ----------
-    numeric : tuple of int
-    categorical : tuple of LevelIndicators
     incomplete : tuple of int
         The columns that have missing values.
     with_squares : bool, default=False
@@ -251,7 +248,6 @@ class ScatterMatrix(Statistic):
         return type(self), self.numeric, self.categorical, self.incomplete, self.with_squares
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key and start centre without rows."""
         new = copy(self)
         new.n_samples = 0
         new._reset(None)
@@ -489,7 +485,6 @@ class CommonRows(Statistic):
         return type(self), self.columns
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns)
 
     def update(self, block: Block) -> Self:

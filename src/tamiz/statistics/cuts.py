@@ -194,7 +194,6 @@ class CutPoints(WholeColumns):
         return type(self), self.columns, type(self.rule), *self.rule.get_params().items(), self.n_classes
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.rule, self.n_classes)
 
     def _target(self, block: Block) -> Codes:

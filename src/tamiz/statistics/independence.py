@@ -323,12 +323,7 @@ class ColumnTests:
 
 
 def anova(moments: ClassMoments) -> ColumnTests:
-    """Return the one-way analysis of variance of each column over the groups in which it has values.
-
-    Parameters
-    ----------
-    moments : ClassMoments
-    """
+    """Return the one-way analysis of variance of each column over the groups in which it has values."""
     weight, deviation = moments.weight, _deviations_from_heaviest(moments.weight, moments.mean)
     n = weight.sum(axis=0)
     mean = divide_or_zero((weight * deviation).sum(axis=0), n)
@@ -349,10 +344,6 @@ def welch(moments: ClassMoments) -> ColumnTests:
 
     with :math:`w_c = n_c / s_c^2`, their sum W and the mean :math:`\tilde\mu` weighted by them. Groups of fewer than two rows have
     no variance, and are left out. A group of equal values has nearly infinite weight.
-
-    Parameters
-    ----------
-    moments : ClassMoments
 
     References
     ----------
@@ -390,10 +381,6 @@ def kruskal_wallis(ranks: GroupRanks) -> ColumnTests:
     .. math:: H = (n - 1) \frac{\sum_c n_c (\bar r_c - \bar r)^2}{\sum_i (r_i - \bar r)^2}
 
     with the mean ranks :math:`\bar r_c` of the groups; equal values share the mean of their ranks.
-
-    Parameters
-    ----------
-    ranks : GroupRanks
 
     References
     ----------

@@ -37,7 +37,6 @@ class ClassMoments(Statistic):
         return type(self), self.columns, self.n_classes
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.n_classes)
 
     def _labels(self, block: Block) -> np.ndarray:
@@ -89,8 +88,6 @@ class LevelMoments(ClassMoments):
 
     Parameters
     ----------
-    column : int
-    n_levels : int
     missing_is_level : bool
         Whether a missing value is one more level; otherwise its row is not used.
     """
@@ -105,7 +102,6 @@ class LevelMoments(ClassMoments):
         return type(self), self.columns, self.n_levels, self.missing_is_level
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns[0], self.n_levels, missing_is_level=self.missing_is_level)
 
     def _labels(self, block: Block) -> np.ndarray:
@@ -145,7 +141,6 @@ class TargetCovariances(Statistic):
         return type(self), self.columns
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns)
 
     def update(self, block: Block) -> Self:
