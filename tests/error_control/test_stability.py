@@ -7,7 +7,7 @@ from sklearn.feature_selection import SelectKBest
 
 from tamiz import RankSelector, SubsetSelector, load, open_table, save
 from tamiz.criteria import CFS, FisherScore, GainRatio, InformationGain, LinearCoefficient, TreeImportance
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.error_control.half_samples import RelevanceHalves, draw_half_pairs, select_highest
 from tamiz.exceptions import DataError, TamizWarning

@@ -22,8 +22,7 @@ from tamiz.assessment.resampling import (
 )
 from tamiz.assessment.set_stability import stability
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, StatisticRelevance
-from tamiz.criteria.column_scores import WeightedScorers, score_columns, score_rows
+from tamiz.criteria.base import Relevance, StatisticRelevance, WeightedScorers, score_columns, score_rows
 from tamiz.error_control.half_samples import select_highest
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance

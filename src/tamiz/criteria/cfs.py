@@ -276,12 +276,7 @@ class ConeBound:
     not depend on the scales of the columns. B is R with its off-diagonal elements scaled down until it is positive definite, so
     z'Rz >= z'Bz. For any w >= r, the Cauchy-Schwarz inequality gives r'z <= w'z <= sqrt(w'B^-1 w) sqrt(z'Bz): sqrt(w'B^-1 w) is an
     upper bound. It is smallest for w = Bz at the z >= 0 that is nearest to B^-1 r in the norm of B: non-negative least squares.
-
-    Parameters
-    ----------
-    c : ndarray of shape (n_columns,)
-    A : ndarray of shape (n_columns, n_columns)
-        A column of zeros represents a column that is in no set.
+    A column of zeros of A represents a column that is in no set.
     """
 
     def __init__(self, c: Floats, A: Floats) -> None:

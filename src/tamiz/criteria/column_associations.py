@@ -76,15 +76,7 @@ def target_uncertainties(table: Table, missing: MissingRule = "distribute") -> F
 
 
 def pair_uncertainties(table: Table, association: SymmetricUncertainty, first: Indices, second: Indices) -> Floats:
-    """Return the symmetric uncertainties of pairs of columns on the rows with both values; 0 for fewer than `MIN_COMMON_ROWS`.
-
-    Parameters
-    ----------
-    association : SymmetricUncertainty
-        The measure.
-    first, second : ndarray of shape (n_pairs,)
-        Column numbers.
-    """
+    """Return the symmetric uncertainties of pairs of columns on the rows with both values; 0 for fewer than `MIN_COMMON_ROWS`."""
     pairs = association.pairwise(table.reduce, table.schema, complete=True)
     n_pairs = len(first)
     values = np.empty(n_pairs)
@@ -177,14 +169,6 @@ def chance_corrected_uncertainties(
     Columns of many values share much by chance, because hardly any pair of values occurs twice. As in the adjusted mutual
     information, a value U becomes (U - E) / (1 - E), where E is the uncertainty after the rows of one column are shuffled. Only
     pairs that reach the threshold, and have few rows per cell, are corrected.
-
-    Parameters
-    ----------
-    association : SymmetricUncertainty
-        The measure of the values.
-    first, second : ndarray of shape (n_pairs,)
-        Column numbers.
-    uncertainties : ndarray of shape (n_pairs,)
     """
     rule, levels = association.discretization, table.schema.n_levels
     assert isinstance(rule, EqualFrequency)
@@ -732,15 +716,7 @@ class _ExplainedVariance:
 
 
 def complete_linkage_groups(similarities: Floats, threshold: float) -> list[Indices]:
-    """Return the complete-linkage groups of two or more columns.
-
-    Parameters
-    ----------
-    similarities : ndarray of shape (n_columns, n_columns)
-        In [0, 1], symmetric.
-    threshold : float
-        The smallest similarity of a pair in a group.
-    """
+    """Return the complete-linkage groups of two or more columns, whose pairs have at least this similarity, from 0 to 1."""
     # Only the few columns with a similar other column can be in a group.
     some = np.flatnonzero((similarities >= threshold).any(axis=1))
     if not len(some):
@@ -753,13 +729,7 @@ def complete_linkage_groups(similarities: Floats, threshold: float) -> list[Indi
 
 
 def leaf_order(similarities: Floats, max_columns: int) -> Indices:
-    """Return columns in an order that puts similar ones side by side: all, or those with the largest similarities.
-
-    Parameters
-    ----------
-    similarities : ndarray of shape (n_columns, n_columns)
-        In [0, 1], symmetric, with a diagonal of 0.
-    """
+    """Return columns in an order that puts similar ones side by side: all, or those with the largest similarities."""
     strongest = similarities.max(axis=1)
     kept = np.sort(np.argsort(-strongest, kind="stable")[:max_columns])
     if len(kept) < 3:

@@ -112,16 +112,7 @@ class EntropyRelevance(StatisticRelevance):
     def count_classes(self, tables: Sequence[Table], columns: Sequence[int]) -> dict[int, list[Floats]]:
         """Return the rows of every value in every class of each output, of those of the columns that have many values.
 
-        Rows with sampling weights count once each: chance depends on their number.
-
-        Parameters
-        ----------
-        tables : sequence of Table
-            The table with each output of the target.
-
-        Returns
-        -------
-        dict of int to list of ndarray of shape (n_values, n_classes)
+        Rows with sampling weights count once each: chance depends on their number. A table is passed once with each output.
         """
         schema = tables[0].schema
         many = [j for j in columns if len(schema.columns[j].levels) > FEW_VALUES]

@@ -178,12 +178,7 @@ def degree_shares(graph: Graph, row_weight: Floats | None) -> Floats | None:
 def row_eigenvectors(graph: Graph, n_pairs: int, row_weight: Floats | None) -> RowEigenvectors | None:
     """Return the smallest eigenpairs, at least one per component; None if there are no edges.
 
-    Parameters
-    ----------
-    n_pairs : int
-        Number of pairs, fewer if the graph has fewer rows with edges, more if it has more components.
-    row_weight : ndarray of shape (n_samples,) or None
-        Weights of the rows: the edge of rows i and j counts w_i w_j times.
+    There are fewer than `n_pairs` if the graph has fewer rows with edges. The edge of rows i and j counts w_i w_j times.
     """
     # Imported late: importing the solvers of scipy takes 60 ms, and `LaplacianScore` needs no eigenvectors.
     from tamiz.spectral import smallest_eigenpairs

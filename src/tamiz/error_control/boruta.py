@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, Shadowable, ShadowScorer
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import Relevance, Shadowable, ShadowScorer, score_columns
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.criteria.base import Relevance, StatisticRelevance
-from tamiz.criteria.column_scores import WeightedScorers, score_columns
+from tamiz.criteria.base import Relevance, StatisticRelevance, WeightedScorers, score_columns
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import fit_weighted, native_rows, set_random_state
 from tamiz.runtime import parallel, progress

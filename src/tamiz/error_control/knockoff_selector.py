@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance
-from tamiz.criteria.column_scores import score_rows
+from tamiz.criteria.base import Relevance, score_rows
 from tamiz.error_control.assumption_checks import AssumptionCheck, check_assumptions
 from tamiz.error_control.gaussian_knockoffs import KnockoffSampler, matrix_bytes
 from tamiz.error_control.knockoff_variances import METHODS

@@ -115,15 +115,7 @@ def _as_int64(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The bound that an exact search has proven, beside the merit that it found.
-
-    Attributes
-    ----------
-    merit : float
-        Merit of the best set found.
-    bound : float
-        Upper bound of the merit of every allowed set.
-    """
+    """The upper bound of the merit of every allowed set that an exact search has proven, beside the merit that it found."""
 
     merit: float
     bound: float

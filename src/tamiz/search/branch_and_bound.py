@@ -110,10 +110,7 @@ class _NodeResult:
 class BranchingState:
     """The open nodes of a search, and the best set so far.
 
-    Parameters
-    ----------
-    optimality_gap : float
-        A node is closed when none of its sets exceeds the best merit by more than this.
+    A node is closed when none of its sets exceeds the best merit by more than the optimality gap.
     """
 
     def __init__(self, problem: Problem, form: UnitQuadraticForm, optimality_gap: float) -> None:

@@ -166,20 +166,10 @@ class BlockResult(NamedTuple):
 
 @dataclass(frozen=True)
 class EnumerationProposal(Proposal, Generic[Block]):
-    """A proposal whose sets a kernel evaluates in blocks; it returns only the best of them.
+    """A proposal whose sets a kernel evaluates in blocks, each by one thread; it returns only the best of them.
 
-    Attributes
-    ----------
-    best : Incumbent
-        The best set so far; `scan` updates it.
-    n_total : int
-        Number of sets of the whole search.
-    evaluate_block : callable
-        evaluate_block(form, best, block, budget) evaluates at most `budget` sets of a block.
-    blocks : list
-        The blocks, each evaluated by one thread.
-    n_sets : float
-        The largest number of sets of the proposal.
+    `scan` updates the best set so far. `n_total` is the number of sets of the whole search, and `n_sets` the largest one of the
+    proposal. evaluate_block(form, best, block, budget) evaluates at most `budget` sets of a block.
     """
 
     problem: Problem

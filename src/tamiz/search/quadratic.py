@@ -128,13 +128,7 @@ class UnitQuadraticForm:
 class Incumbent:
     """The best set of units so far: highest merit, among equal merits the smaller set, then the one of earlier units.
 
-    Attributes
-    ----------
-    merit : float
-        Minus infinity while there is no set.
-    size : int
-        Number of columns, -1 while there is no set.
-    members : ndarray of shape (n_units,), bool
+    While there is no set, the merit is minus infinity and the size -1.
     """
 
     def __init__(self, n_units: int) -> None:
@@ -162,13 +156,7 @@ def no_candidates(problem: Problem) -> Candidates:
 
 @dataclass(frozen=True)
 class BoundedCandidates(Proposal):
-    """Candidates, possibly none, and the bound that the search has proven.
-
-    Attributes
-    ----------
-    bound : float
-        Upper bound of the merit of every allowed set, infinite while none is proven.
-    """
+    """Candidates, possibly none, and the bound that the search has proven, infinite while none is proven."""
 
     candidates: Candidates
     bound: float

@@ -34,12 +34,7 @@ _CHUNK_COST = 500_000.0
 class SearchJob:
     """A search prepared for one table.
 
-    Attributes
-    ----------
-    rng : Generator
-        Random draws of the search.
-    duplicates : dict of int to int
-        Columns that are not searched, each with the column that it duplicates exactly.
+    `duplicates` are columns that are not searched, each with the column that it duplicates exactly.
     """
 
     search: Search

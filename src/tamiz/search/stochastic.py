@@ -291,11 +291,6 @@ class UnitSetSampler:
     """Draws sets of units of a given number of columns, uniformly.
 
     Units of equal width are exchangeable, so a set is drawn in two stages: how many units of each width, then which.
-
-    Parameters
-    ----------
-    max_size : int
-        The largest number of columns of a set.
     """
 
     def __init__(self, units: Sequence[Indices], max_size: int) -> None:

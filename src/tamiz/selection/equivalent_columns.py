@@ -20,21 +20,10 @@ ALLOW_DUPLICATES = "allow_duplicates=True (--allow-duplicates)"
 def unsearched_duplicates(table: Table, problem: Problem) -> dict[int, int]:
     """Return the columns that a search leaves out, each with the column that it duplicates and that is searched.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem over all usable columns.
-
-    Returns
-    -------
-    dict of int to int
-        Columns are duplicates where their numbers are equal, or their levels except for the names of the levels. The first of
-        them is searched; or those that are fixed or in `start`, where there are such. Excluded columns and columns of column
-        groups are not compared, because the user has joined the latter deliberately.
-
-    Notes
-    -----
-    Cost one pass over the columns, and another over those with equal fingerprints, which are compared value by value.
+    Columns are duplicates where their numbers are equal, or their levels except for the names of the levels. The first of them is
+    searched; or those that are fixed or in `start`, where there are such. Excluded columns and columns of column groups are not
+    compared, because the user has joined the latter deliberately. The cost is one pass over the columns, and another over those
+    with equal fingerprints, which are compared value by value.
     """
     fingerprints = compute_fingerprints(table, rows=False, distinct_values=False).columns
     grouped = {int(j) for unit in problem.units if len(unit) > 1 for j in unit}
@@ -127,18 +116,9 @@ def leave_out_equivalents(
 ) -> tuple[Table, dict[int, int]]:
     """Return a view of the table with one column of each set of equivalent ones, and the others with the one that is kept.
 
-    Parameters
-    ----------
-    problem : Problem, default=None
-        The problem of a search. Columns that it fixes, or starts with, are kept; those that it excludes and those of column groups
-        are not compared.
-    threshold : float, default=0.99
-        As in `equivalent_columns`.
-
-    Notes
-    -----
-    Of more than 3,000 columns, and of a table with infinite values, all are kept. Of very many rows evenly spaced ones are
-    compared.
+    Columns that the problem of a search fixes, or starts with, are kept; those that it excludes and those of column groups are not
+    compared. Of more than 3,000 columns, and of a table with infinite values, all are kept. Of very many rows evenly spaced ones
+    are compared.
     """
     schema = table.schema
     columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tamiz.arrays import Floats, Indices
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import score_columns
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.runtime.codec import JsonResult
 from tamiz.table.base import Table
@@ -86,15 +86,7 @@ _PREDICTION_LEVEL, MIN_PREDICTION_MERITS = 0.999, 5
 
 @dataclass(frozen=True)
 class TargetShuffle:
-    """A random reordering of the target that is exchangeable under the null hypothesis of no relation to the columns.
-
-    Attributes
-    ----------
-    description : str
-        In words.
-    draw : callable
-        draw(rng) returns the shuffled target.
-    """
+    """A random reordering of the target that is exchangeable under the null hypothesis of no relation to the columns."""
 
     description: str
     draw: Callable[[np.random.Generator], Target]
@@ -114,14 +106,8 @@ def chance_null(
     """Return the permutation null distribution of a merit that may be chance; None for a merit that is clearly above it.
 
     Targets are shuffled one after the other until one reaches the merit (Besag and Clifford 1991, Sequential Monte Carlo p-values,
-    Biometrika 78), until the merit is above the 99.9 % prediction bound of the merits of non-empty sets, or until all are.
-
-    Parameters
-    ----------
-    observed : float
-        The merit of the best set for the original target.
-    search : callable
-        From a target and random draws to the merit and the number of columns of the best set.
+    Biometrika 78), until the merit is above the 99.9 % prediction bound of the merits of non-empty sets, or until all are. `search`
+    returns the merit and the number of columns of the best set for a target and random draws.
     """
     merits: list[float] = []
     selections: list[float] = []

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from tamiz.arrays import Masks
-from tamiz.criteria.base import HasPValues, HasSelectionWarnings, Relevance
-from tamiz.criteria.column_scores import score_columns, score_outputs
+from tamiz.criteria.base import HasPValues, HasSelectionWarnings, Relevance, score_columns, score_outputs
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_relevance,

@@ -382,14 +382,7 @@ def _missing_weights(table: Table) -> Floats:
 class _ColumnAssociations:
     """The associations of columns with each other, and the decision which of them to keep.
 
-    Columns are numbered from 0 among those that vary.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (p, p)
-        Associations of two columns; 0 for those that the regression replaces.
-    correlations : ndarray of shape (m, m) or None
-        Correlations of the numeric columns, for regressions.
+    Columns are numbered from 0 among those that vary. `pairs` is 0 for pairs that regressions on the `correlations` replace.
     """
 
     def __init__(self, table: Table, varied: Indices, measure: str, threshold: float) -> None:

@@ -100,14 +100,7 @@ def time_repetitions(
 def time_on_columns(run: Callable[[Table], object], table: Table, exponent: float, min_columns: int = 0) -> float:
     """Return the largest time of a computation whose cost grows with a power of the columns, from its time on some of them.
 
-    Parameters
-    ----------
-    run : callable
-        run(table) computes.
-    exponent : float
-        The largest power of the number of columns.
-    min_columns : int
-        The smallest number of columns that is computed as all columns are.
+    `min_columns` is the smallest number of columns that is computed as all columns are.
     """
     progress.report_progress("Timing the selection on some of the columns", 0)
     used = table.schema.used
@@ -136,13 +129,7 @@ def _time_call(run: Callable[[], object]) -> float:
 
 
 class TimeLimit:
-    """The seconds after which a selection ends; they begin with this object.
-
-    Parameters
-    ----------
-    max_seconds : float or None
-        Above 0; None is no limit.
-    """
+    """The seconds after which a selection ends, None for no limit; they begin with this object."""
 
     def __init__(self, max_seconds: float | None) -> None:
         self.seconds = None if max_seconds is None else check_positive("max_seconds", max_seconds)

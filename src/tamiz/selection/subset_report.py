@@ -150,11 +150,7 @@ _MIN_COLUMNS = 2
 def describe_lattice(selector: SubsetSelector, table: Table) -> Lattice | None:
     """Return the merits of all subsets of the searched columns; None if there are too many, or the work is too much.
 
-    Returns
-    -------
-    Lattice or None
-        The best of equal subsets is the smaller, then the one with earlier columns. The search may have been restricted to fewer
-        subsets.
+    The best of equal subsets is the smaller, then the one with earlier columns. The search may have been restricted to fewer.
     """
     schema = table.schema
     used = np.array([j for j in schema.used.tolist() if schema.names[j] not in selector.duplicates_], dtype=np.intp)
@@ -180,16 +176,7 @@ _MAX_SETS, _MAX_BYTES = 5_000, 25_000_000
 def merits_within_effort(selector: SubsetSelector, table: Table, candidates: Candidates, description: str) -> Floats:
     """Return the merits of sets, from the archive of the search or computed in order within a work limit.
 
-    A merit that is not computed, or does not exist, is NaN, with a warning.
-
-    Parameters
-    ----------
-    selector : SubsetSelector
-        Fitted.
-    candidates : Candidates
-        The sets.
-    description : str
-        What the sets are, for the warning: "sets of one column more or less".
+    A merit that is not computed, or does not exist, is NaN, with a warning in which `description` names the sets.
     """
     merits = np.full(len(candidates), np.nan)
     archive = selector.archive_
@@ -225,11 +212,8 @@ _MIN_ROWS = 1_000
 def describe_reasons(selector: SubsetSelector, table: Table) -> tuple[ColumnReason, ...]:
     """Return why every used column is in the subset or out of it, in column order.
 
-    Returns
-    -------
-    tuple of ColumnReason
-        The alternative merit is None if it was not computed. One similar column is named for a column that is in, two for one that
-        is out.
+    The alternative merit is None if it was not computed. One similar column is named for a column that is in, two for one that is
+    out.
     """
     schema, support = table.schema, selector.support_
     if not len(schema.used):

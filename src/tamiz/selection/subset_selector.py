@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +64,6 @@ from tamiz.table.factory import as_table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import Schema
 from tamiz.table.views import has_all_rows, select_columns, with_metadata, with_target
-
-if TYPE_CHECKING:
-    pass
 
 # Pairs of equivalent columns that a warning names.
 _MAX_PAIRS = 3

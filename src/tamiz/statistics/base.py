@@ -180,15 +180,10 @@ class Statistic(ABC):
 
 
 class WholeColumns(Statistic):
-    """A statistic of whole columns, one after another.
+    """A statistic of whole columns, one after another; a column index beyond the table means the target.
 
     The blocks of the columns are kept until all rows were added, and then read column by column; blocks that are memory-mapped
     files use no memory before.
-
-    Parameters
-    ----------
-    columns : tuple of int
-        A column index beyond the table means the target.
     """
 
     results: dict[int, Any]
@@ -238,14 +233,8 @@ class WholeColumns(Statistic):
     ) -> None:
         """Store `function(column, its pieces)` for every column, and release the rows.
 
-        Parameters
-        ----------
-        verb : str
-            What is done to a column, such as "Ranking", for the progress and errors.
-        row_bytes : int
-            The memory of one call for each row.
-        memory_hint : str
-            What uses less memory, for errors.
+        `verb` is what is done to a column, such as "Ranking", for progress and errors; `row_bytes` is the memory of one call for
+        each row, and `memory_hint` what uses less.
         """
         n, gate = self.n_samples, MemoryGate()
 

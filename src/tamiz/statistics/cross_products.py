@@ -159,13 +159,7 @@ _COMMON_TILE = 2**18
 
 
 class LevelIndicators(NamedTuple):
-    """A categorical column as one indicator column (0 or 1) for every level.
-
-    Attributes
-    ----------
-    missing_level : int or None
-        The level of a missing value; None leaves it missing.
-    """
+    """A categorical column as one indicator column (0 or 1) for every level; `missing_level` counts for a missing value."""
 
     column: int
     n_levels: int

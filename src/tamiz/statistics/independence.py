@@ -292,11 +292,7 @@ class ColumnTests:
     def over_outputs(cls, tests: Sequence[ColumnTests]) -> Self:
         """Return the test with the smallest p-value of each column, its p-value times the number of outputs (Bonferroni).
 
-        Parameters
-        ----------
-        tests : list of ColumnTests
-            The tests of the same columns with each output of a target. An output with which a column cannot be tested counts; the
-            expected counts of a column are small if they are with any output.
+        An output with which a column cannot be tested counts; the expected counts of a column are small if they are with any.
         """
         log_p = np.stack([np.where(one.is_tested, one.log_p, np.inf) for one in tests])
         best = log_p.argmin(axis=0), np.arange(log_p.shape[1])
@@ -400,11 +396,6 @@ def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
 
     with 1 and n - 2 degrees of freedom: Pearson's correlation of values, Spearman's of ranks. :math:`1 - r^2` is at least 2.2e-16,
     its rounding error. The p-value of Spearman's is at least :math:`2 / n!`, that of two equal or opposite orders of n rows.
-
-    Parameters
-    ----------
-    sums : TargetCovariances or RankCovariance
-        The sums of squares and products about the means.
     """
     xx, yy = np.atleast_1d(sums.column_squares), np.atleast_1d(sums.target_squares)
     testable = (xx > 0) & (yy > 0)

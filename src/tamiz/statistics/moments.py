@@ -86,10 +86,7 @@ class Moments(ClassMoments):
 class LevelMoments(ClassMoments):
     """Moments of a numeric target within each level of one categorical column.
 
-    Parameters
-    ----------
-    missing_is_level : bool
-        Whether a missing value is one more level; otherwise its row is not used.
+    A missing value is one more level, or its row is not used.
     """
 
     def __init__(self, column: int, n_levels: int, *, missing_is_level: bool) -> None:

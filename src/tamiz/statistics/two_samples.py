@@ -134,12 +134,7 @@ def compare_numbers(parts: Sequence[Floats], weight: Sequence[Floats], n: Sequen
 
 
 def compare_counts(counts: Floats) -> tuple[float, float]:
-    """Return half the sum of the absolute differences of the rates of bins, and the p-value of the chi-squared test.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (2, n_bins)
-    """
+    """Return half the sum of the absolute differences of the rates of bins, and the p-value of the chi-squared test."""
     counts = merge_rare(counts)
     if counts.shape[1] < 2 or not counts.sum(axis=1).all():
         return 0.0, 1.0
