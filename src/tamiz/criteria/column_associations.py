@@ -41,16 +41,18 @@ MIN_COMMON_ROWS = 10
 
 def count_common_rows(table: Table, columns: Sequence[int]) -> NDArray[np.int64]:
     """Return the number of rows in which both of two columns have a value, of shape (n_columns, n_columns)."""
-    schema = table.schema
-    counts = np.full((len(columns), len(columns)), schema.n_rows)
-    incomplete = [k for k, j in enumerate(columns) if schema.columns[j].n_missing]
-    read = [columns[k] for k in incomplete]
-    if not read:
-        return counts
-    common = table.reduce(CommonRows(read))[0].counts
-    counts[incomplete] = common.diagonal()[:, None]
-    counts[:, incomplete] = np.minimum(counts[:, incomplete], common.diagonal())
-    counts[np.ix_(incomplete, incomplete)] = common
+    incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
+    common = table.reduce(CommonRows([columns[k] for k in incomplete]))[0].counts if incomplete else np.empty((0, 0))
+    return _common_of_all(common, incomplete, len(columns), table.schema.n_rows).astype(np.int64)
+
+
+def _common_of_all(common: NDArray[Any], incomplete: list[int], n: int, whole: float) -> NDArray[Any]:
+    """Return the number, or weight, of common rows of all pairs of n columns from those of the pairs of incomplete columns."""
+    counts = np.full((n, n), whole)
+    if incomplete:
+        counts[incomplete] = common.diagonal()[:, None]
+        counts[:, incomplete] = np.minimum(counts[:, incomplete], common.diagonal())
+        counts[np.ix_(incomplete, incomplete)] = common
     return counts
 
 
@@ -429,30 +431,31 @@ def _log_orders(values: NDArray[Any], weight: Floats) -> tuple[float, int]:
 
 def _common_weights(table: Table, columns: Sequence[int], weight: Floats) -> Floats:
     """Return the weight of the rows in which both of two columns have a value."""
-    p = len(columns)
     incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
-    common = np.full((p, p), weight.sum())
-    if incomplete:
-        present = np.column_stack([~is_missing(table.column(columns[k])) for k in incomplete]).astype(np.float64)
-        both = present.T @ (present * weight[:, None])
-        common[incomplete] = both.diagonal()[:, None]
-        common[:, incomplete] = np.minimum(common[:, incomplete], both.diagonal())
-        common[np.ix_(incomplete, incomplete)] = both
-    return common
+    present = np.zeros((len(weight), len(incomplete)))
+    for position, k in enumerate(incomplete):
+        present[:, position] = ~is_missing(table.column(columns[k]))
+    return _common_of_all(present.T @ (present * weight[:, None]), incomplete, len(columns), weight.sum())
 
 
-def _correlate(values: Floats, weight: Floats) -> Floats:
-    """Return the absolute correlations of all pairs of columns, each on the rows with both values; 0 where one is constant."""
-    m = values.shape[1]
+def _centre(values: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return where columns have values, as 0 and 1, their differences from the mean, 0 where missing, and their weights."""
     missing = np.isnan(values)
     present = (~missing).astype(np.float64)
     total = np.maximum(weight @ present, 1e-300)
     centred = np.where(missing, 0.0, values)
     centred -= present * (weight @ centred / total)
+    return present, centred, total
+
+
+def _correlate(values: Floats, weight: Floats) -> Floats:
+    """Return the absolute correlations of all pairs of columns, each on the rows with both values; 0 where one is constant."""
+    m = values.shape[1]
+    present, centred, total = _centre(values, weight)
     deviation = np.sqrt(weight @ centred**2 / total)
     centred *= divide_or_zero(1.0, deviation)
     found = np.empty((m, m))
-    complete = not missing.any()
+    complete = bool(present.all())
 
     def fill(start: int) -> None:
         here = slice(start, start + _TILE)
@@ -595,11 +598,7 @@ def _pair_phi(one: Codes, other: Codes, weight: Floats) -> tuple[float, float, f
 
 def _correlation_ratios(codes: list[Codes], numbers: Floats, weight: Floats, counted: Floats) -> tuple[Floats, Floats]:
     """Return eta of every category (rows) with every number (columns), and the probability of one as large by chance."""
-    missing = np.isnan(numbers)
-    present = (~missing).astype(np.float64)
-    total = np.maximum(weight @ present, 1e-300)
-    centred = np.where(missing, 0.0, numbers)
-    centred -= present * (weight @ centred / total)
+    present, centred, _ = _centre(numbers, weight)
     eta, chance = (np.zeros((len(codes), numbers.shape[1])) for _ in range(2))
 
     def fill(k: int) -> None:

@@ -54,8 +54,8 @@ class EntropyRelevance(StatisticRelevance):
         self.discretization = discretization
 
     @abstractmethod
-    def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:
-        """Return scores from the entropies of columns and target and their mutual information, in bits."""
+    def _score(self, entropies: Floats) -> Floats:
+        """Return scores from the entropies of columns, those of the target, and their mutual information, in bits: (3, n)."""
 
     def check(self, schema: Schema) -> None:
         """Raise DataError for a table without a target, or with a target that the discretization cannot use."""
@@ -99,7 +99,7 @@ class EntropyRelevance(StatisticRelevance):
         for table, row in zip(tables, entropies, strict=True):
             table_entropies(table.copy(), self.missing == "distribute", row)
         scores = np.zeros(schema.n_columns)
-        scores[schema.used] = self._score(*entropies.T)
+        scores[schema.used] = self._score(entropies.T)
         return scores
 
     def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]:
@@ -133,7 +133,7 @@ class EntropyRelevance(StatisticRelevance):
             return super().reweighted_scores(sample, schema)
         scores = np.zeros(schema.n_columns)
         entropies = sample.mdl_entropies(schema.used.tolist(), distribute=self.missing == "distribute")
-        scores[schema.used] = self._score(*entropies.T)
+        scores[schema.used] = self._score(entropies.T)
         return scores
 
 
@@ -177,8 +177,8 @@ class InformationGain(EntropyRelevance):
     array([0.698, 0.386, 1.418, 1.378])
     """
 
-    def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:  # noqa: ARG002 - one signature for all
-        return mutual
+    def _score(self, entropies: Floats) -> Floats:
+        return entropies[2]
 
 
 class GainRatio(EntropyRelevance):
@@ -218,8 +218,8 @@ class GainRatio(EntropyRelevance):
 
     unit: ClassVar[str] = ""
 
-    def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:  # noqa: ARG002 - one signature for all
-        return np.minimum(divide_or_zero(mutual, column), 1.0)
+    def _score(self, entropies: Floats) -> Floats:
+        return np.minimum(divide_or_zero(entropies[2], entropies[0]), 1.0)
 
 
 # Pairs for each column from which on bits are faster than counts.
@@ -264,8 +264,8 @@ class SymmetricUncertainty(EntropyRelevance, Association):
 
     unit: ClassVar[str] = ""
 
-    def _score(self, column: Floats, target: Floats, mutual: Floats) -> Floats:
-        return np.minimum(divide_or_zero(2 * mutual, column + target), 1.0)
+    def _score(self, entropies: Floats) -> Floats:
+        return np.minimum(divide_or_zero(2 * entropies[2], entropies[0] + entropies[1]), 1.0)
 
     def pairwise(self, gather: GatherFunction, schema: Schema, *, complete: bool = False) -> PairwiseAssociations:
         """Return the associations of one table, after coding its rows; pairs of columns need no target.
