@@ -123,7 +123,7 @@ def analyse(folder, n_workers, *, dask):
 
 def measure_round(folder, n_rows, n_columns, workers):
     """Print the seconds of comparing one coded column with all others, and of reading the codes."""
-    from tamiz.criteria.uncertainty import _UncertaintiesOnWorkers
+    from tamiz.criteria.entropies import _UncertaintiesOnWorkers
     from tamiz.kernels import contingency as kernels
     from tamiz.runtime.executors import Workers
     from tamiz.statistics.contingency import CodedRows, Coding

@@ -15,7 +15,7 @@ from tamiz.search import registry as searches
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Merit, Relevance
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
     from tamiz.search.base import Search
     from tamiz.table.schema import Schema
 
@@ -147,7 +147,9 @@ def _check_method_type(owner: str, role: str, method: Any, kind: type, example: 
 
 def relevances_with_p_values() -> list[Entry]:
     """Return the registry entries of the relevances that test columns."""
-    return [entry for entry in criteria.of_kind("relevance") if entry.load().offers_p_values]
+    from tamiz.criteria.base import HasPValues
+
+    return [entry for entry in criteria.of_kind("relevance") if issubclass(entry.load(), HasPValues)]
 
 
 def choose_relevance(
@@ -162,10 +164,12 @@ def choose_relevance(
 
     None is the first relevance that is defined on the table: with p-values, or without a graph of its own, where these are needed.
     """
+    from tamiz.criteria.base import HasPValues
+
     relevance = resolve_relevance(requested)
     if relevance is not None:
         name = type(relevance).__name__
-        if with_p_values and not relevance.offers_p_values:
+        if with_p_values and not isinstance(relevance, HasPValues):
             names = ", ".join(entry.attribute for entry in relevances_with_p_values())
             raise ValueError(f"fdr needs p-values, and {name} has none. Use a relevance that has p-values: {names}.")
         if on_graph and not _needs_graph(relevance):
@@ -214,7 +218,7 @@ def choose_merit_and_search(
     from tamiz.criteria.cfs import CFS
     from tamiz.criteria.cross_validated import CrossValidated
     from tamiz.search.best_first import BestFirst
-    from tamiz.search.forward import Forward
+    from tamiz.search.greedy import Forward
 
     merit, search = resolve_merit(merit), resolve_search(search)
     if merit is None and schema.target is not None and not schema.has_classes:

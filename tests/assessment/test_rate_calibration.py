@@ -11,7 +11,7 @@ from tamiz import open_table
 from tamiz.assessment import calibration
 from tamiz.assessment.rate_calibration import _compare
 from tamiz.exceptions import DataError
-from tamiz.statistics.influence import WeightedRows
+from tamiz.statistics.two_samples import WeightedRows
 
 NAMES = ("model", "target", "yes")
 

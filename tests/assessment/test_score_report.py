@@ -14,7 +14,7 @@ from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.criteria import CFS, InformationGain, Variance
 from tamiz.report import score_text
 from tamiz.search import BestFirst
-from tamiz.selection.null_distribution import PermutationNull
+from tamiz.selection.permutation_null import PermutationNull
 
 
 def scores(*values):

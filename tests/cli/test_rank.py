@@ -14,7 +14,7 @@ from tamiz import rank as rank_columns
 from tamiz.cli.rank import rank
 from tamiz.criteria import FisherScore, GainRatio, InformationGain
 from tamiz.criteria.base import columns_per_pass
-from tamiz.statistics.multiple_testing import CORRECTIONS
+from tamiz.statistics.independence import CORRECTIONS
 from tamiz.table import column_storage
 from tamiz.table.encoded_table import OpenOptions
 from tamiz.table.preview import make_read_plan

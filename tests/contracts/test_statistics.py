@@ -12,8 +12,7 @@ from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, LevelCounts
 from tamiz.statistics.cross_products import CommonRows, LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import MDL, CutPoints, EqualFrequency, EqualWidth
-from tamiz.statistics.moments import ClassMoments, Moments
-from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
+from tamiz.statistics.moments import ClassMoments, LevelMoments, Moments, TargetCovariances
 from tamiz.statistics.target_ranks import TargetRanks
 from tamiz.table.schema import Column, Schema
 

@@ -289,10 +289,11 @@ def test_counts_of_many_words_by_bits_are_those_of_the_rows():
 
 
 def test_the_class_tables_of_one_class_have_the_information_of_all_rows():
-    tables, out = np.array([[[3.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 0.0]]]), np.empty(3)
-    kernels.class_information(tables, np.array([8.0]), True, out)
+    tables, out = np.array([[[3.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 0.0]]]), np.empty(4)
+    kernels.class_information(tables, np.array([8.0]), kernels.DISTRIBUTED, out)
     assert out[0] == out[1] == pytest.approx(1 - 0.811278124459133)
     assert out[2] == pytest.approx(1.811278124459133)
+    assert out[3] == pytest.approx(2.0)
 
 
 @every_merit
@@ -316,7 +317,7 @@ def test_a_numeric_target_is_cut_into_intervals_of_equal_frequency_with_the_colu
     ours = prepare(opened, MERITS[name]()).evaluate(masks)
     assert ours.max() > 0
     # The cube root of 80 / 5 is 2.5.
-    n_intervals = 3 if MERITS[name]().uses_conditional else 10
+    n_intervals = 3 if MERITS[name]().formula.uses_conditional else 10
     np.testing.assert_array_equal(
         ours, prepare(opened, MERITS[name](discretization=EqualFrequency(n_intervals))).evaluate(masks)
     )

@@ -10,8 +10,8 @@ from scipy.stats import chi2_contingency, pearsonr, spearmanr
 from tests.planted_tables import COPY_KINDS, planted_table
 
 from tamiz import open_table
-from tamiz.criteria import kind_associations
-from tamiz.criteria.kind_associations import (
+from tamiz.criteria import column_associations
+from tamiz.criteria.column_associations import (
     EQUIVALENT,
     REDUNDANT,
     associate_columns,
@@ -129,7 +129,7 @@ def test_columns_of_many_levels_are_counted_like_those_of_few():
 
 def test_of_very_many_values_evenly_spaced_rows_are_used(monkeypatch):
     frame = mixed(0, n=1200)
-    monkeypatch.setattr(kind_associations, "_MAX_VALUES", 9 * 1100)
+    monkeypatch.setattr(column_associations, "_MAX_VALUES", 9 * 1100)
     _, found = found_for(frame)
     monkeypatch.undo()
     _, some = found_for(frame.iloc[np.linspace(0, 1199, 1100).astype(int)])

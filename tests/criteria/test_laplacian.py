@@ -131,7 +131,7 @@ def test_a_missing_value_counts_as_the_mean():
 def test_columns_are_read_in_groups_and_the_groups_do_not_show(monkeypatch):
     X = np.random.default_rng(2).normal(size=(100, 9))
     whole = laplacian_score(X, KNearest(5).build(X))
-    monkeypatch.setattr("tamiz.criteria.column_variation._BLOCK_VALUES", 200)
+    monkeypatch.setattr("tamiz.criteria.graph_relevances._BLOCK_VALUES", 200)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(9)])
     np.testing.assert_allclose(laplacian_score(frame, KNearest(5).build(frame)), whole, rtol=1e-12)
     relevance = RankSelector(LaplacianScore(graph=KNearest(5))).fit(open_table(frame))

@@ -8,7 +8,7 @@ from sklearn.feature_selection import SelectKBest
 from tamiz import RankSelector, SubsetSelector, load, open_table, save
 from tamiz.assessment.resampling import SampleScorer, draw_half_pairs, select_highest
 from tamiz.criteria import CFS, FisherScore, GainRatio, InformationGain, LinearCoefficient, TreeImportance
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import score_columns
 from tamiz.error_control import BorutaSelector, StabilitySelector
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime.user_warnings import capture_warnings

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.criteria import uncertainty
-from tamiz.kernels import code_counts
+from tamiz.criteria import entropies, joint_information
 from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import CodedRows, Coding
@@ -45,13 +44,13 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
         rows = coded_rows(columns, sizes)
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
-        pairs = uncertainty._PairwiseUncertainties(rows, int(missing == "distribute"))
-        np.testing.assert_allclose(pairs._count_rows(i, j), expected, atol=1e-12)
+        by_rows = entropies._PairwiseUncertainties(rows, int(missing == "distribute"), use_bits=False)
+        np.testing.assert_allclose(by_rows.associations(i, j), expected, atol=1e-12)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(uncertainty, "_MAX_BIT_VALUES", 20)
-            by_bits = uncertainty._PairwiseUncertainties(rows, int(missing == "distribute"))
-        assert by_bits._by_bits.all()
-        np.testing.assert_array_equal(by_bits._count_bits(i, j), pairs._count_rows(i, j))
+            patch.setattr(joint_information, "_MAX_BIT_VALUES", 20)
+            by_bits = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
+        assert by_bits._counter.by_bits.all()
+        np.testing.assert_array_equal(by_bits.associations(i, j), by_rows.associations(i, j))
 
 
 @pytest.mark.parametrize("missing", ["distribute", "category"])
@@ -59,8 +58,8 @@ def test_pairs_take_bits_for_few_values_and_counting_for_many(missing):
     rng = np.random.default_rng(8)
     sizes = [2, 13, 14, 15, 20, 60]
     columns = [random_codes(rng, 500, size, has_missing=True) for size in sizes]
-    pairs = uncertainty._PairwiseUncertainties(coded_rows(columns, sizes), int(missing == "distribute"))
-    assert pairs._by_bits.tolist() == [True, True, True, False, False, False]
+    pairs = entropies._PairwiseUncertainties(coded_rows(columns, sizes), int(missing == "distribute"))
+    assert pairs._counter.by_bits.tolist() == [True, True, True, False, False, False]
     i, j = all_pairs(len(sizes))
     expected = [plain_uncertainty(columns[a], columns[b], missing) for a, b in zip(i, j, strict=True)]
     np.testing.assert_allclose(pairs.associations(i, j), expected, atol=1e-12)
@@ -73,8 +72,8 @@ def test_weights_are_counted_as_the_plain_version_does(missing):
         sizes = [int(size) for size in rng.integers(1, 21, 5)]
         columns = [random_codes(rng, 150, size, has_missing=True) for size in sizes]
         weight = rng.random(150) * 3
-        pairs = uncertainty._PairwiseUncertainties(coded_rows(columns, sizes, weight), int(missing == "distribute"))
-        assert not pairs._by_bits.any()
+        pairs = entropies._PairwiseUncertainties(coded_rows(columns, sizes, weight), int(missing == "distribute"))
+        assert not pairs._counter.by_bits.any()
         i, j = all_pairs(len(sizes))
         expected = [plain_uncertainty(columns[a], columns[b], missing, weight) for a, b in zip(i, j, strict=True)]
         np.testing.assert_allclose(pairs.associations(i, j), expected, atol=1e-12)
@@ -88,7 +87,7 @@ def test_more_than_255_values_are_counted_in_two_bytes(missing):
         a[:size] = np.arange(size)
         rows = coded_rows([a, b], [size, 3])
         assert rows.codes.dtype == (np.uint8 if size <= 255 else np.uint16)
-        pairs = uncertainty._PairwiseUncertainties(rows, int(missing == "distribute"))
+        pairs = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
         value = pairs.associations(np.array([0]), np.array([1]))[0]
         assert value == pytest.approx(plain_uncertainty(a, b, missing), abs=1e-12)
 
@@ -97,11 +96,24 @@ def test_tables_equal_counts_by_hand():
     a = np.array([0, 0, 1, -1, 1, -1], dtype=np.int32)
     b = np.array([0, 1, 1, 1, -1, -1], dtype=np.int32)
     table = np.zeros((3, 3))
-    code_counts.count_pairs(a, b, table)
+    kernels.count_pairs(a, b, table)
     assert table.tolist() == [[1, 1, 0], [0, 1, 1], [0, 1, 1]]
     weighted = np.zeros((3, 3))
     kernels.add_pair_weights(a, b, np.arange(1.0, 7.0), weighted)
     assert weighted.tolist() == [[1, 2, 0], [0, 3, 5], [0, 4, 6]]
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 5000, 70_000])
+def test_tables_equal_additions_row_by_row(n_rows):
+    # Tables of more than 1,024 cells are counted otherwise.
+    for size_a, size_b in ((1, 1), (2, 3), (12, 11), (31, 31), (31, 32), (126, 40)):
+        rng = np.random.default_rng([n_rows, size_a])
+        a, b = (random_codes(rng, n_rows, size, has_missing=True) for size in (size_a, size_b))
+        expected, found = np.full((2, size_a + 1, size_b + 1), 2.0)
+        # Code -1 is the last row or column.
+        np.add.at(expected, (a, b), 1)
+        kernels.count_pairs(a, b, found)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_missing_counts_are_shared_out_as_the_plain_version_does():
@@ -122,7 +134,7 @@ def test_missing_counts_are_shared_out_as_the_plain_version_does():
 def test_a_pair_that_no_row_has_present_shares_nothing():
     a = np.array([0, 1, -1, -1], dtype=np.int32)
     b = np.array([-1, -1, 0, 1], dtype=np.int32)
-    pairs = uncertainty._PairwiseUncertainties(coded_rows([a, b], [2, 2]), kernels.DISTRIBUTED)
+    pairs = entropies._PairwiseUncertainties(coded_rows([a, b], [2, 2]), kernels.DISTRIBUTED)
     assert pairs.associations(np.array([0]), np.array([1])).tolist() == [0.0]
 
 

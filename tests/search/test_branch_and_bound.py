@@ -5,10 +5,9 @@ import pytest
 
 from tamiz.kernels import branching as kernels
 from tamiz.runtime import parallel
-from tamiz.search import BranchAndBound, Evaluations, Exhaustive
-from tamiz.search.exact import branching
-from tamiz.search.exact.branching import ConvexRelaxation, hill_climb, smallest_allowed_set
-from tamiz.search.exact.quadratic import UnitQuadraticForm
+from tamiz.search import BranchAndBound, Evaluations, Exhaustive, branch_and_bound
+from tamiz.search.branch_and_bound import ConvexRelaxation, hill_climb, smallest_allowed_set
+from tamiz.search.quadratic import UnitQuadraticForm
 from tamiz.search.stopping import StoppingRule
 from tamiz.statistics.exact_sums import round_to_scale
 from tamiz.subsets.evaluator import Evaluator
@@ -23,9 +22,9 @@ def merit(seed, p):
 
 def cut_small(monkeypatch, seed):
     """Allow few bounds and levels for each node, so that nodes return to the queue often."""
-    monkeypatch.setattr(branching, "_BOUNDS_PER_NODE", [1000, 1, 3, 20][seed % 4])
-    monkeypatch.setattr(branching, "_NODES_PER_STEP", [16, 1, 5][seed % 3])
-    monkeypatch.setattr(branching, "_MAX_DEPTH", [64, 2, 3][seed % 3])
+    monkeypatch.setattr(branch_and_bound, "_BOUNDS_PER_NODE", [1000, 1, 3, 20][seed % 4])
+    monkeypatch.setattr(branch_and_bound, "_NODES_PER_STEP", [16, 1, 5][seed % 3])
+    monkeypatch.setattr(branch_and_bound, "_MAX_DEPTH", [64, 2, 3][seed % 3])
 
 
 @pytest.mark.slow
@@ -108,7 +107,7 @@ def test_stopped_at_any_number_of_sets_the_bound_is_valid_and_never_rises(monkey
 
 
 def test_the_archive_is_the_same_at_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(branching, "_BOUNDS_PER_NODE", 5)
+    monkeypatch.setattr(branch_and_bound, "_BOUNDS_PER_NODE", 5)
     for seed in range(6):
         archives = []
         for n_jobs in (1, 2):
@@ -316,12 +315,7 @@ class AfterSteps(StoppingRule):
     """A rule that stops like a time limit, but without a clock."""
 
     def __init__(self, most):
-        self.most = most
-
-    def start(self):
-        begun = AfterSteps(self.most)
-        begun.left = self.most
-        return begun
+        self.left = most
 
     def reason(self, archive):
         self.left -= 1
@@ -340,20 +334,20 @@ def test_a_merit_with_neither_form_nor_bound_is_refused():
 
 
 def test_control_c_keeps_the_best_set_and_the_bound(monkeypatch):
-    monkeypatch.setattr(branching, "_BOUNDS_PER_NODE", 1)
-    monkeypatch.setattr(branching, "_NODES_PER_STEP", 1)
+    monkeypatch.setattr(branch_and_bound, "_BOUNDS_PER_NODE", 1)
+    monkeypatch.setattr(branch_and_bound, "_NODES_PER_STEP", 1)
     evaluator = Smooth(5, 30, n_factors=8)
     whole = search_in(BranchAndBound(), Smooth(5, 30, n_factors=8), 30)
-    worked = branching.BranchingState.process_nodes
+    worked = branch_and_bound.BranchingState.process_nodes
     calls = []
 
-    def interrupted(branching, budget):
+    def interrupted(state, budget):
         calls.append(budget)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return worked(branching, budget)
+        return worked(state, budget)
 
-    monkeypatch.setattr(branching.BranchingState, "process_nodes", interrupted)
+    monkeypatch.setattr(branch_and_bound.BranchingState, "process_nodes", interrupted)
     archive = search_in(BranchAndBound(), evaluator, 30)
     assert archive.interrupted
     assert archive.best_merit <= whole.best_merit <= archive.bound

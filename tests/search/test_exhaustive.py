@@ -8,7 +8,7 @@ import pytest
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime import parallel
 from tamiz.search import Evaluations, Exhaustive, exhaustive
-from tamiz.search.exact.quadratic import UnitQuadraticForm
+from tamiz.search.quadratic import UnitQuadraticForm
 
 from .exact_problems import Known, LeastSquares, Smooth, asked, plain, possible, varied
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of

@@ -9,7 +9,7 @@ import pytest
 from tamiz.search import Exhaustive, Genetic, RandomSubsets
 from tamiz.search.archive import Archive
 from tamiz.search.runner import run_search
-from tamiz.search.unit_sets import UnitSetSampler
+from tamiz.search.stochastic import UnitSetSampler
 
 from ..reference import cfs as plain
 from .merits import Quadratic, problem_of, search_in, sets_of

@@ -68,7 +68,7 @@ def test_a_gain_too_small_stops_the_search():
 
 def test_seconds_stop_after_the_batch_in_which_they_pass(monkeypatch):
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr("tamiz.search.stopping.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("tamiz.search.archive.time.monotonic", lambda: next(clock))
     archive = search_in(Backward(), Quadratic(0, 8), 8, stop=Seconds(25))
     assert archive.stop_reason == "25 seconds have passed"
     # The clock is read after every batch, 10 seconds apart: one set, eight, then seven.
@@ -193,7 +193,7 @@ def test_a_batch_that_is_much_work_is_evaluated_in_parts_and_is_still_one_step(s
 def test_a_rule_that_is_met_stops_within_a_batch_and_what_was_found_is_kept(monkeypatch):
     whole = search_in(Backward(), Quadratic(0, 20), 20)
     now = [0.0]
-    monkeypatch.setattr("tamiz.search.stopping.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tamiz.search.archive.time.monotonic", lambda: now[0])
 
     class Slow(Heavy):
         def evaluate(self, candidates):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamiz.search.subset_index import SubsetIndex, first_occurrences
+from tamiz.search.archive import SubsetIndex, first_occurrences
 from tamiz.subsets.candidates import Candidates
 
 

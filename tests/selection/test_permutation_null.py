@@ -10,8 +10,13 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from tamiz import SubsetSelector, open_table
 from tamiz.assessment import recommend_columns, selection_report
 from tamiz.exceptions import TamizWarning
-from tamiz.selection.null_distribution import PermutationNull
-from tamiz.selection.permutation_null import chance_null, default_n_permutations, has_significant_column, target_shuffle
+from tamiz.selection.permutation_null import (
+    PermutationNull,
+    chance_null,
+    default_n_permutations,
+    has_significant_column,
+    target_shuffle,
+)
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 2))

@@ -102,7 +102,7 @@ def test_every_kind_of_table_gives_the_same_search_to_the_bit(table):
 def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
     # Small blocks, so that there are several for the threads.
     monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 64)
-    monkeypatch.setattr("tamiz.criteria.uncertainty._BLOCK_ROWS", 256)
+    monkeypatch.setattr("tamiz.criteria.joint_information._BLOCK_PAIR_ROWS", 256)
     X, y = load_breast_cancer(return_X_y=True)
     y = y if target == "classes" else X[:, 3] + 0.5 * X[:, 0]
     one, two = (
@@ -491,7 +491,7 @@ def test_tables_that_do_not_fit_are_refused_before_they_are_counted(monkeypatch)
     table = open_table(frame, np.tile(["u", "v"], 10))
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 10.0)
     # The free memory is not checked for tables as small as these.
-    monkeypatch.setattr("tamiz.criteria.entropy_relevance._UNCHECKED_BYTES", 0)
+    monkeypatch.setattr("tamiz.criteria.entropies._UNCHECKED_BYTES", 0)
     with pytest.raises(MemoryError, match=r"Counting 2 classes in each of 1 columns needs .* 10 B are free"):
         RankSelector(InformationGain()).fit(table)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.reference.redundancy import r2
 
-from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
+from tamiz.statistics.cross_products import ROUNDING, StepwiseRegression
 
 
 def regression_on(X, columns):

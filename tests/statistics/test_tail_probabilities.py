@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tamiz.statistics.tail_probabilities import log_chi2_sf, log_f_sf
+from tamiz.statistics.independence import log_chi2_sf, log_f_sf
 
 # mpmath, 60 digits: the hypergeometric series of the incomplete beta function.
 F_TAILS = [

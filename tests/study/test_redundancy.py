@@ -17,7 +17,7 @@ from tamiz._study.ranking import (
     redundant_pair_notes,
 )
 from tamiz.criteria import SymmetricUncertainty
-from tamiz.criteria.kind_associations import associate_columns, complete_linkage_groups, leaf_order
+from tamiz.criteria.column_associations import associate_columns, complete_linkage_groups, leaf_order
 from tamiz.exceptions import TamizWarning
 from tamiz.report.records import RankingRecord
 from tamiz.runtime import parallel

@@ -24,10 +24,8 @@ from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.criteria.linear_coefficient import LinearCoefficient
 from tamiz.graphs.row_graph import graph_seconds, max_graph_rows
 from tamiz.search.base import Search
-from tamiz.search.beam import Beam
 from tamiz.search.best_first import BestFirst
-from tamiz.search.bidirectional import Bidirectional
-from tamiz.search.forward import Forward
+from tamiz.search.greedy import Beam, Bidirectional, Forward
 from tamiz.selection.permutation_null import default_n_permutations
 from tamiz.table.schema import Schema
 

@@ -13,7 +13,7 @@ from tamiz.assessment.findings import Stability
 from tamiz.assessment.score_report import Recommendation
 from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_search
 from tamiz.report.records import ColumnDecision
@@ -23,8 +23,7 @@ from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, plain_notes
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Search
-from tamiz.selection.null_distribution import MIN_PERMUTATIONS
-from tamiz.selection.permutation_null import default_n_permutations
+from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema

@@ -20,12 +20,9 @@ from tamiz.assessment.findings import DistributionsRecord
 from tamiz.assessment.formulas import find_linear_dependences
 from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
 from tamiz.criteria.chance_information import find_chance_level_columns
-from tamiz.criteria.column_pairs import MIN_COMMON_ROWS, target_uncertainties
-from tamiz.criteria.discretization import ColumnCoder
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.information_gain import InformationGain
-from tamiz.criteria.kind_associations import (
+from tamiz.criteria.column_associations import (
     MEASURES,
+    MIN_COMMON_ROWS,
     REDUNDANT,
     KindAssociations,
     associate_columns,
@@ -33,7 +30,10 @@ from tamiz.criteria.kind_associations import (
     leaf_order,
     max_rows,
     one_sided_associations,
+    target_uncertainties,
 )
+from tamiz.criteria.discretization import ColumnCoder
+from tamiz.criteria.entropies import InformationGain, MissingRule
 from tamiz.exceptions import DataError
 from tamiz.report.records import (
     ChanceLevelColumn,

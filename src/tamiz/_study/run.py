@@ -39,7 +39,7 @@ from tamiz.arrays import Indices
 from tamiz.assessment.mean_ranks import RankingCriterion, choose_ranking_criteria, combine_ranks
 from tamiz.criteria.base import Relevance
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
@@ -54,8 +54,9 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import has_significant_column
-from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 from tamiz.selection.subset_report import (
+    ColumnReason,
+    SubsetRecord,
     describe_lattice,
     describe_reasons,
     describe_subset,

@@ -25,7 +25,7 @@ from tamiz._study.table import FoldDesign, choose_fold_design, describe_table, e
 from tamiz.arrays import Indices
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs import registry as graphs
 from tamiz.graphs.builders import GraphBuilder

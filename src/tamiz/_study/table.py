@@ -14,10 +14,9 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.assessment.findings import PossibleLeak
 from tamiz.assessment.leaks import find_leaks
 from tamiz.criteria.cfs import CFS
-from tamiz.criteria.entropy_relevance import EntropyRelevance
-from tamiz.criteria.information_merit import InformationMerit
+from tamiz.criteria.entropies import Entropy, EntropyRelevance
+from tamiz.criteria.information_merits import InformationMerit
 from tamiz.criteria.model_relevance import ModelRelevance
-from tamiz.criteria.shannon_entropy import Entropy
 from tamiz.exceptions import DataError
 from tamiz.models.design_matrix import CROSS_VALIDATED_MODELS
 from tamiz.reduction.base import Reducer

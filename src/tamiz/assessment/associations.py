@@ -43,9 +43,8 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.statistics.cuts import MDL, EqualFrequency
-from tamiz.statistics.independence import ColumnTests
-from tamiz.statistics.influence import WeightedRows, mid_ranks, t_p_value
-from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.statistics.independence import ColumnTests, adjust_p_values
+from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_p_value
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import untestable_reason

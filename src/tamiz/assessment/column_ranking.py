@@ -6,39 +6,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
-
-from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.display.column_selection import RankingDisplay
-from tamiz.display.figures import write_svg
-from tamiz.graphs.builders import GraphBuilder, SameClass
-from tamiz.graphs.graph import Graph
-from tamiz.graphs.named_builders import resolve_graph
-from tamiz.graphs.row_graph import graph_seconds, with_default_graph
-from tamiz.method_lookup import choose_relevance, resolve_relevance
-from tamiz.runtime import parallel
-from tamiz.runtime.codec import pop_rows, to_json
-from tamiz.runtime.random import Seed, integer_seed, make_rng
-from tamiz.runtime.registry import method_label
-from tamiz.runtime.result_tables import align_columns, make_frame
-from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
-from tamiz.runtime.validation import check_integer, check_n_features
-from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.rank_selector import RankSelector
-from tamiz.statistics.multiple_testing import Correction
-from tamiz.table.base import Table
-from tamiz.table.date_parts import split_dates
-from tamiz.table.distance_table import distance_matrix_warnings
-from tamiz.table.factory import as_table
-from tamiz.table.row_groups import group_warnings, monotone_column_warnings
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 import numpy as np
 from scipy import stats
+from sklearn.base import clone
 
 from tamiz.arrays import Floats, Indices
 from tamiz.assessment.findings import stability
@@ -53,17 +23,41 @@ from tamiz.assessment.resampling import (
     select_highest,
     standard_interval,
 )
-from tamiz.criteria.base import StatisticRelevance
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria import registry as criteria
+from tamiz.criteria.base import Relevance, StatisticRelevance, score_columns
+from tamiz.criteria.entropies import MissingRule
+from tamiz.display.column_selection import RankingDisplay
+from tamiz.display.figures import write_svg
 from tamiz.exceptions import DataError
-from tamiz.runtime.result_tables import html_table
-from tamiz.runtime.user_warnings import warn_user
-from tamiz.table.row_groups import weight_groups_equally
+from tamiz.graphs.builders import GraphBuilder, SameClass
+from tamiz.graphs.graph import Graph
+from tamiz.graphs.named_builders import resolve_graph
+from tamiz.graphs.row_graph import graph_seconds, with_default_graph
+from tamiz.method_lookup import choose_relevance, resolve_relevance
+from tamiz.runtime import parallel
+from tamiz.runtime.codec import pop_rows, to_json
+from tamiz.runtime.random import Seed, integer_seed, make_rng
+from tamiz.runtime.registry import method_label
+from tamiz.runtime.result_tables import align_columns, html_table, make_frame
+from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn, warn_user
+from tamiz.runtime.validation import check_integer, check_n_features
+from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.rank_selector import RankSelector
+from tamiz.statistics.independence import Correction
+from tamiz.table.base import Table
+from tamiz.table.date_parts import split_dates
+from tamiz.table.distance_table import distance_matrix_warnings
+from tamiz.table.factory import as_table
+from tamiz.table.row_groups import group_warnings, monotone_column_warnings, weight_groups_equally
 from tamiz.table.views import (
     positive_weight_rows,
     weight_array,
     with_weight,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 _HEADER = ("column", "score", "95% interval", "rank", "95% interval", "in the top")
 

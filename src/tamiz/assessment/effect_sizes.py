@@ -13,7 +13,7 @@ from scipy import special
 from scipy.optimize import brentq
 
 from tamiz.arrays import Floats, Masks
-from tamiz.statistics.influence import WeightedRows, mid_ranks, t_p_value, t_quantile
+from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_p_value, t_quantile
 
 Measure: TypeAlias = Literal[
     "standard deviations",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
-from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, read_numbers
+from tamiz.criteria.column_associations import REDUNDANT, associate_columns, read_numbers
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.selection.equivalent_columns import equivalent_columns

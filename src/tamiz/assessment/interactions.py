@@ -19,8 +19,8 @@ from tamiz.assessment.effect_sizes import ALPHA, HEAVY_SHARE, chi2_noncentrality
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
-from tamiz.statistics.influence import WeightedRows, mid_ranks
-from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.statistics.independence import adjust_p_values
+from tamiz.statistics.two_samples import WeightedRows, mid_ranks
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.views import positive_weight_rows, sample_table, target_array

@@ -15,9 +15,15 @@ from tamiz.arrays import Floats
 from tamiz.assessment.findings import MeanRank
 from tamiz.assessment.resampling import Resampling, average_ranks, batch_size, make_bootstrap, standard_interval
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, RowRelevance, StatisticRelevance, StatisticsCache, gather_statistics
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.weighted_scorers import WeightedScorers
+from tamiz.criteria.base import (
+    Relevance,
+    RowRelevance,
+    StatisticRelevance,
+    StatisticsCache,
+    WeightedScorers,
+    gather_statistics,
+)
+from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, needs_graph
 from tamiz.runtime.random import make_rng

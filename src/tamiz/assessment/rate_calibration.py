@@ -19,7 +19,7 @@ from tamiz.models.task import make_task
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.statistics.influence import WeightedRows, mid_ranks, t_quantile
+from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_quantile
 from tamiz.table.factory import as_table
 from tamiz.table.views import target_array, weight_array
 

@@ -27,8 +27,8 @@ from tamiz.assessment.trials import (
 )
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated, PermutationImportance
-from tamiz.criteria.entropy_relevance import MissingRule
-from tamiz.criteria.mrmr import MRMR
+from tamiz.criteria.entropies import MissingRule
+from tamiz.criteria.information_merits import MRMR
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
@@ -39,7 +39,7 @@ from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import SetSize, size_range
-from tamiz.search.forward import Forward
+from tamiz.search.greedy import Forward
 from tamiz.selection.equivalent_columns import describe_equivalents, leave_out_equivalents
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.subset_selector import SubsetSelector

@@ -12,9 +12,8 @@ from tamiz.assessment.associations import is_ordinal
 from tamiz.assessment.effect_sizes import tail_share
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
-from tamiz.statistics.influence import WeightedRows
-from tamiz.statistics.multiple_testing import adjust_p_values
-from tamiz.statistics.two_samples import compare_counts, compare_numbers, count_levels
+from tamiz.statistics.independence import adjust_p_values
+from tamiz.statistics.two_samples import WeightedRows, compare_counts, compare_numbers, count_levels
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import monotone_columns, row_order

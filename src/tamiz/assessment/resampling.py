@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tamiz.arrays import Codes, Floats, Indices, Masks
-from tamiz.criteria.base import Relevance
-from tamiz.criteria.column_scores import score_rows
-from tamiz.criteria.weighted_scorers import WeightedScorers
+from tamiz.criteria.base import Relevance, WeightedScorers, score_rows
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings

@@ -22,7 +22,7 @@ from tamiz.assessment.trials import (
     repeat_selections,
     select_in_folds,
 )
-from tamiz.criteria.uncertainty import SymmetricUncertainty
+from tamiz.criteria.entropies import SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.estimators import check_metadata

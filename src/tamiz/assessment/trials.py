@@ -355,7 +355,8 @@ class _SubsetSelectorAdapter(SelectorAdapter):
 
     def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:
         merit, search = resolve_merit(self._selector.merit), resolve_search(self._selector.search)
-        return choose_merit_and_search(merit, search, schema)[0].model_and_scoring(schema)
+        chosen = choose_merit_and_search(merit, search, schema)[0]
+        return chosen.model_and_scoring(schema) if isinstance(chosen, CrossValidated) else None
 
     def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:
         selector = clone(self._selector) if journal else clone(self._selector).set_params(journal=None)

@@ -27,8 +27,8 @@ from tamiz.runtime.registry import Entry, command_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tamiz.criteria.entropy_relevance import MissingRule
-    from tamiz.statistics.multiple_testing import Correction
+    from tamiz.criteria.entropies import MissingRule
+    from tamiz.statistics.independence import Correction
     from tamiz.table.schema import Schema
 
 # Those of `adjust_p_values`, whose module would import numpy.

@@ -23,7 +23,7 @@ from tamiz.search import registry as searches
 if TYPE_CHECKING:
     from tamiz import SubsetSelector
     from tamiz.criteria.base import Merit
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
     from tamiz.search.base import Search
     from tamiz.search.stopping import StoppingRule
     from tamiz.table.schema import Schema

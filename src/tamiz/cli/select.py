@@ -30,7 +30,7 @@ from tamiz.cli.terminal import Messenger, show_json, show_lines, show_text
 
 if TYPE_CHECKING:
     from tamiz.assessment import SelectionReport
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
 
 # A longer run of a selection with error control, and a longer assessment, are announced.
 _LONG_SECONDS = 60.0

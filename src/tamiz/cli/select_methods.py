@@ -18,7 +18,7 @@ from tamiz.runtime.registry import Entry, command_name
 
 if TYPE_CHECKING:
     from tamiz.criteria.base import Relevance
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
     from tamiz.table.schema import Schema
 
 # Those of `RedundancyFilter`, whose module would import numpy.

@@ -34,7 +34,7 @@ from tamiz.runtime.registry import Entry
 
 if TYPE_CHECKING:
     from tamiz._study.run import StudyOptions
-    from tamiz.criteria.entropy_relevance import MissingRule
+    from tamiz.criteria.entropies import MissingRule
     from tamiz.report import Result
     from tamiz.table.base import Table
 

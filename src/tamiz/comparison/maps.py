@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import product
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from tamiz.display.coloring import escape_text
 from tamiz.display.embedding import EmbeddingDisplay
 from tamiz.display.figures import INK, make_panels, write_svg
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import build_graphs
+from tamiz.graphs.builders import GraphBuilder, build_graphs
+from tamiz.graphs.edges import HeatKernel
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import needs_graph, standardized_builder
@@ -31,6 +33,7 @@ from tamiz.reduction.base import Reducer
 from tamiz.reduction.named_maps import find_map_method, max_fitted_rows
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng, sample_rows
+from tamiz.runtime.registry import suggestion
 from tamiz.runtime.result_tables import align_columns, html_table, make_frame
 from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
 from tamiz.runtime.validation import check_integer
@@ -45,14 +48,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tamiz.graphs.builders import GraphBuilder
-from itertools import product
 
-from tamiz.graphs.builders import GraphBuilder
-from tamiz.graphs.edges import HeatKernel
-from tamiz.runtime.registry import suggestion
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # A grid has rows and columns.
 _MAX_PARAMETERS = 2

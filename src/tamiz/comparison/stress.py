@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator, clone
 
 from tamiz.arrays import Floats
 from tamiz.display import figures
+from tamiz.display.stress import StressDisplay
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.dissimilarities import read_partial_dissimilarities
 from tamiz.reduction.mds import MDS
@@ -29,10 +31,7 @@ from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
-from tamiz.display.stress import StressDisplay
 
 # The stress may rise with the dimension by this much, relative and absolute, because iterations stop before the exact minimum.
 _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE = 1e-3, 1e-5

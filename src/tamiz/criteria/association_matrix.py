@@ -24,11 +24,6 @@ class SetSums:
     Sums are exact (`tamiz.statistics.exact_sums`), so their bits depend only on the set, neither on the parent nor on earlier
     evaluations. Where the associations differ too much in size for exact sums, every set is summed anew, in column order: updates
     of the parent's sums would leave rounding errors of dropped columns.
-
-    Parameters
-    ----------
-    relevances : ndarray of shape (n_columns,)
-    matrix : AssociationMatrix
     """
 
     def __init__(self, relevances: Floats, matrix: AssociationMatrix) -> None:
@@ -67,22 +62,11 @@ class SetSums:
 
 
 class AssociationMatrix:
-    """The matrix A of associations of one table; its rows are computed on demand, and sums over them are exact.
+    """The matrix A of associations of the used columns of one table; its rows are computed on demand, and sums over them are exact.
 
-    Parameters
-    ----------
-    associations : PairwiseAssociations
-    n_columns : int
-    used : ndarray
-        The used columns; associations of other columns are 0.
-    bound : float, default=None
-        An upper bound of the absolute values of all associations. None is the largest association of a column with itself.
-
-    Attributes
-    ----------
-    exact : bool
-        Whether sums are exact. They are not where the associations of columns with themselves differ by a factor of more than
-        2^16, such as variances of columns in different units.
+    `bound` is an upper bound of the absolute values of all associations; None is the largest association of a column with itself.
+    Sums are not `exact` where the associations of columns with themselves differ by a factor of more than 2^16, such as variances
+    of columns in different units.
     """
 
     def __init__(

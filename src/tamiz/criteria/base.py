@@ -1,4 +1,4 @@
-"""Base classes of criteria, and `gather_statistics`, the loop that fills the statistics they require.
+"""Base classes of criteria, the loop that fills the statistics they require, and the scores of all columns of a table.
 
 A *relevance* scores columns one by one; a *merit* scores sets of columns; an *association* measures pairs of columns, for
 merits that need them. Most criteria do not read rows: they name the statistics they require and compute scores from these.
@@ -7,8 +7,9 @@ merits that need them. Most criteria do not read rows: they name the statistics 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -17,15 +18,17 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Statistic
-from tamiz.statistics.coded_tables import WeightedTable
+from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, WeightedTable, sample_log_table
 from tamiz.statistics.independence import ColumnTests
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
+from tamiz.table.views import weight_array
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget
-    from tamiz.models.named_models import Model
+
 
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
@@ -95,13 +98,9 @@ class Relevance(Criterion):
         Whether scores of a bootstrap sample estimate the scores of the table. They do not where rows are compared with other
         rows, or where models are tested on rows that were not used for training: a row that is drawn twice is its own neighbour,
         or is in both parts.
-    offers_p_values : bool
-        Whether `column_tests` returns tests, so that columns can be selected at a false discovery rate. A relevance that reads rows
-        has none.
     """
 
     used_by_default: ClassVar[bool] = True
-    offers_p_values: ClassVar[bool] = False
     supports_bootstrap: ClassVar[bool] = True
 
     @property
@@ -116,18 +115,6 @@ class Relevance(Criterion):
         except DataError:
             return None
         return self
-
-    def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]:  # noqa: ARG002 - most have none
-        """Return warnings on columns that are selected by their scores.
-
-        Parameters
-        ----------
-        tables : sequence of Table
-            The table, once with each output of the target.
-        columns : sequence of int
-            The selected columns.
-        """
-        return []
 
 
 class StatisticRelevance(Relevance):
@@ -155,14 +142,6 @@ class StatisticRelevance(Relevance):
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return a finite score for every column of the schema, 0 for columns that are not used."""
 
-    def column_tests(self, cache: StatisticsCache, schema: Schema) -> ColumnTests | None:  # noqa: ARG002 - most have none
-        """Return the test of independence of every column and the target, None where `offers_p_values` is false."""
-        return None
-
-    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[Verdict]:  # noqa: ARG002 - most have none
-        """Return warnings on tests that were not possible or are inaccurate, which name the columns."""
-        return []
-
     def reweighted_scores(self, sample: WeightedTable, schema: Schema) -> Floats:
         """Return the scores under other row weights; raise UnsupportedStatisticError where the counts do not suffice."""
         return self.scores(gather_statistics([self], sample.gather, schema), schema)
@@ -178,23 +157,51 @@ class RowRelevance(Relevance):
     def score(self, table: Table) -> Floats:
         """Return a finite score for every column of the table, 0 for columns that are not used."""
 
-    def score_with_std(self, table: Table) -> tuple[Floats, Floats | None]:
-        """Return the scores and, of scores that are means over random draws, the standard deviations of what is averaged."""
-        return self.score(table), None
 
-    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:  # noqa: ARG002 - most have none
-        """Return a function that scores the table's columns under other row weights.
+# What some relevances can do beyond scores, and whoever needs it asks for by `isinstance`.
 
-        None where nothing is faster than another call of `score`, or where `n_weightings` calls would take minutes.
-        """
-        return None
 
-    def make_shadow_scorer(self, table: Table) -> ShadowScorer | None:  # noqa: ARG002 - most have none
-        """Return a function that scores columns beside permuted copies of columns, with new random draws at each call.
+@runtime_checkable
+class HasSelectionWarnings(Protocol):
+    """A relevance that warns of columns which are selected by its scores; a table is passed once with each output of the target."""
 
-        None where nothing is faster than a call of `score` on a table with the copies.
-        """
-        return None
+    def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]: ...
+
+
+@runtime_checkable
+class HasPValues(Protocol):
+    """A relevance with a test of independence of every column and the target.
+
+    Columns can then be selected at a false discovery rate. The warnings, on tests that were not possible or are inaccurate, name
+    the columns.
+    """
+
+    def column_tests(self, cache: StatisticsCache, schema: Schema) -> ColumnTests: ...
+
+    def test_warnings(self, tests: ColumnTests, schema: Schema) -> list[Verdict]: ...
+
+
+@runtime_checkable
+class HasStandardDeviations(Protocol):
+    """A relevance whose scores are means over random draws, with the standard deviations of what is averaged."""
+
+    def score_with_std(self, table: Table) -> tuple[Floats, Floats]: ...
+
+
+@runtime_checkable
+class Reweightable(Protocol):
+    """A relevance that reads rows, but can score columns under many weightings of the rows faster than one by one."""
+
+    def make_reweighted_scorer(self, table: Table, n_weightings: int) -> ReweightedScorer | None:
+        """Return a function that scores the columns; None where so many weightings would take minutes, or nothing is faster."""
+
+
+@runtime_checkable
+class Shadowable(Protocol):
+    """A relevance that can score columns beside permuted copies without a table of them."""
+
+    def make_shadow_scorer(self, table: Table) -> ShadowScorer:
+        """Return a function that scores columns and copies, with new random draws at each call."""
 
 
 class PairwiseAssociations(ABC):
@@ -288,10 +295,6 @@ class Association(Criterion):
 class Merit(Criterion):
     """A score for a set of columns; larger is better."""
 
-    def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:  # noqa: ARG002 - most predict nothing
-        """Return the model whose predictions the merit scores, and the scoring; None where it scores no predictions."""
-        return None
-
     @property
     def allow_infinite(self) -> bool:
         """Whether infinite values are accepted; they are passed to the estimator."""
@@ -303,7 +306,6 @@ class Merit(Criterion):
 
         Parameters
         ----------
-        table : Table
         rng : Generator
             For what is drawn once for all sets, such as folds.
 
@@ -351,3 +353,97 @@ def columns_per_pass(criteria: Sequence[StatisticRelevance], schema: Schema) -> 
 
     gather_statistics(criteria, gather, schema)
     return passes
+
+
+@dataclass(frozen=True)
+class WeightedScorers:
+    """Relevances, by name, that can be recomputed under other row weights: from counts of a coded table, or by refitting models."""
+
+    table: Table
+    coded_table: CodedTable | None
+    logarithms: Floats
+    count_based: dict[str, StatisticRelevance]
+    model_based: dict[str, ReweightedScorer]
+
+    @classmethod
+    def from_relevances(cls, relevances: Mapping[str, Relevance], table: Table, n_weightings: int) -> WeightedScorers:
+        """Return the relevances, by name, that can be recomputed under row weights, about `n_weightings` times."""
+        schema, base = table.schema, weight_array(table)
+        known = sample_log_table(base, schema.n_rows)
+        counted = {name: one for name, one in relevances.items() if isinstance(one, StatisticRelevance)}
+        coded = None
+        if counted:
+            n_classes = schema.n_classes if schema.has_classes else 0
+            coded = CodedTable(table.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
+            sample = coded.with_weights(np.ones(schema.n_rows) if base is None else base, known)
+            for name, relevance in list(counted.items()):
+                try:
+                    relevance.reweighted_scores(sample, schema)
+                except UnsupportedStatisticError:
+                    del counted[name]
+        found = {
+            name: one.make_reweighted_scorer(table, n_weightings)
+            for name, one in relevances.items()
+            if isinstance(one, Reweightable)
+        }
+        fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
+        return cls(table, coded, known, counted, fitted)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the criteria, in the order of `scores`."""
+        return [*self.count_based, *self.model_based]
+
+    def scores(self, weights: Floats) -> Floats:
+        """Return scores of shape (n_weightings, n_criteria, n_used) under weights of shape (n_weightings, n_rows)."""
+        schema = self.table.schema
+        found = []
+        for weight in weights if self.coded_table is not None else ():
+            assert self.coded_table is not None
+            sample = self.coded_table.with_weights(weight, self.logarithms)
+            found.append([one.reweighted_scores(sample, schema) for one in self.count_based.values()])
+        counted = np.array(found).reshape(len(weights), len(self.count_based), schema.n_columns)
+        fitted = [reweighting(weights)[:, None] for reweighting in self.model_based.values()]
+        return np.concatenate([counted, *fitted], axis=1)[:, :, schema.used]
+
+
+class ColumnScores(NamedTuple):
+    """Scores of the columns of a table.
+
+    `std` are, of scores that are means over random draws, the standard deviations of what is averaged, and `per_output` the scores
+    with each column of a target of several, of shape (n_outputs, n_columns).
+    """
+
+    scores: Floats
+    std: Floats | None = None
+    tests: ColumnTests | None = None
+    per_output: Floats | None = None
+
+
+def score_columns(relevance: Relevance, table: Table) -> ColumnScores:
+    if isinstance(relevance, HasStandardDeviations):
+        return ColumnScores(*relevance.score_with_std(table))
+    if isinstance(relevance, RowRelevance):
+        return ColumnScores(relevance.score(table))
+    assert isinstance(relevance, StatisticRelevance)
+    cache = gather_statistics([relevance], weight_groups_equally(table).reduce, table.schema)
+    tests = relevance.column_tests(cache, table.schema) if isinstance(relevance, HasPValues) else None
+    return ColumnScores(relevance.scores(cache, table.schema), tests=tests)
+
+
+def score_rows(relevance: Relevance, rows: Table) -> Floats:
+    """Return the scores of the columns from rows that count by their own weights, whatever their groups."""
+    if isinstance(relevance, RowRelevance):
+        return relevance.score(rows)
+    assert isinstance(relevance, StatisticRelevance)
+    return relevance.scores(gather_statistics([relevance], rows.reduce, rows.schema), rows.schema)
+
+
+def score_outputs(relevance: Relevance, *tables: Table) -> ColumnScores:
+    """Return the combined scores and tests of a table, which is passed once with each column of a target as its target."""
+    assert isinstance(relevance, StatisticRelevance)
+    found = [score_columns(relevance, table) for table in tables]
+    per_output = np.stack([one.scores for one in found])
+    tests = [one.tests for one in found if one.tests is not None]
+    combined = ColumnTests.over_outputs(tests) if tests else None
+    return ColumnScores(relevance.combine_outputs(per_output), tests=combined, per_output=per_output)

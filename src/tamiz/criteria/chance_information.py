@@ -135,15 +135,7 @@ class ExpectedInformation:
 def uninformative_warnings(label: str, mask: Masks, unrelated: Sequence[int], schema: Schema) -> list[Verdict]:
     """Return a warning where some but not all columns without association with the target are selected.
 
-    Parameters
-    ----------
-    label : str
-        The name of the criterion.
-    mask : ndarray of shape (n_columns,), bool
-        The selected columns.
-    unrelated : sequence of int
-        The columns without association that could be selected.
-    schema : Schema
+    `unrelated` are the columns without association that could be selected.
     """
     varied = [j for j in unrelated if not schema.columns[j].constant]
     selected = [j for j in varied if mask[j]]
@@ -182,12 +174,8 @@ def find_chance_level_columns(tables: dict[int, list[Floats]]) -> list[ChanceLev
     A column of more than ten values is returned if, with every output of the target, its information is at most the 95 % point of
     its distribution under independence: a permutation test of 199 random tables with the margins of the observed one has p > 0.05.
     Its draws depend only on the table. No column is returned where the counts are not whole numbers, as with weights of 1 / the
-    rows of a group.
-
-    Parameters
-    ----------
-    tables : dict of int to list of ndarray of shape (n_values, n_classes)
-        For each column the counts of its values in the classes of every output, without missing values where these are distributed.
+    rows of a group. `tables` has for each column the counts of its values in the classes of every output, without missing values
+    where these are distributed.
     """
     return [level for j, outputs in tables.items() if (level := _chance_level(j, outputs)) is not None]
 
@@ -197,16 +185,7 @@ def chance_level_warnings(
 ) -> list[Verdict]:
     """Return a warning on columns of many values whose information with the target is not above chance; none without such columns.
 
-    Parameters
-    ----------
-    label : str
-        The name of the criterion.
-    tables : dict of int to list of ndarray of shape (n_values, n_classes)
-        As in `find_chance_level_columns`.
-    names : sequence of str
-        The names of the columns.
-    remedy : str
-        What the user can do other than to exclude the columns.
+    `tables` is as in `find_chance_level_columns`, and `remedy` what the user can do other than to exclude the columns.
     """
     found = find_chance_level_columns(tables)
     if not found:

@@ -22,9 +22,8 @@ from tamiz.statistics.independence import (
     kruskal_wallis,
     welch,
 )
-from tamiz.statistics.moments import ClassMoments
-from tamiz.statistics.multiple_testing import adjust_p_values as adjust_p_values
-from tamiz.statistics.target_moments import LevelMoments, TargetCovariances
+from tamiz.statistics.independence import adjust_p_values as adjust_p_values
+from tamiz.statistics.moments import ClassMoments, LevelMoments, TargetCovariances
 from tamiz.statistics.target_ranks import GroupRanks, TargetRanks
 from tamiz.table.schema import Schema
 
@@ -125,7 +124,6 @@ class IndependenceTest(StatisticRelevance):
     unit: ClassVar[str] = "-log10 p"
     # ANOVA ranks complete numeric columns as the Fisher score does.
     used_by_default: ClassVar[bool] = False
-    offers_p_values: ClassVar[bool] = True
 
     def __init__(
         self,

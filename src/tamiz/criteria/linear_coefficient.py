@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from tamiz.arrays import Floats, divide_or_zero
 from tamiz.criteria.base import ReweightedScorer
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.criteria.base import Relevance, RowRelevance
-from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
+from tamiz.criteria.entropies import MISSING_RULES, MissingRule
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory

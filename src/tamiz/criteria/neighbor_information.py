@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from tamiz.arrays import Floats, Masks, is_missing
 from tamiz.criteria.base import RowRelevance
-from tamiz.criteria.entropy_relevance import MISSING_RULES, MissingRule
+from tamiz.criteria.entropies import MISSING_RULES, MissingRule
 from tamiz.criteria.model_relevance import draw_rows, repeat_frequencies
 from tamiz.exceptions import DataError
 from tamiz.kernels import mutual_information as kernels

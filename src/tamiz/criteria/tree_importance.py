@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria.base import ReweightedScorer, ShadowScorer
-from tamiz.criteria.entropy_relevance import MissingRule
+from tamiz.criteria.entropies import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.kernels.histogram_trees import add_tree_importances
 from tamiz.runtime import parallel

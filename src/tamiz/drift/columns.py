@@ -14,7 +14,7 @@ from tamiz.arrays import Floats, Masks, is_missing
 from tamiz.drift.records import ColumnDrift
 from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
 from tamiz.runtime import parallel
-from tamiz.statistics.multiple_testing import adjust_p_values
+from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import (
     MIN_UNIT_DISTANCE,
     bin_numbers,

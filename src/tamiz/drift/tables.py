@@ -49,9 +49,8 @@ from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import capture_warnings, quote_name, warn
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.influence import t_p_value
-from tamiz.statistics.multiple_testing import adjust_p_values
-from tamiz.statistics.two_samples import share_p_value
+from tamiz.statistics.independence import adjust_p_values
+from tamiz.statistics.two_samples import share_p_value, t_p_value
 from tamiz.table.base import Table
 from tamiz.table.encode import TableEncoder
 from tamiz.table.encoded_table import EncodedTable

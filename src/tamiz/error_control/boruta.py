@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance, RowRelevance, ShadowScorer
-from tamiz.criteria.column_scores import score_columns
+from tamiz.criteria.base import Relevance, Shadowable, ShadowScorer, score_columns
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import choose_relevance, resolve_relevance
@@ -24,8 +23,7 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,
@@ -297,7 +295,7 @@ def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Rele
 
 def _make_shadow_scorer(relevance: Relevance, table: Table) -> ShadowScorer:
     """Return a function that scores columns and shadows in one table, each time with new permutations and random draws."""
-    faster = relevance.make_shadow_scorer(table) if isinstance(relevance, RowRelevance) else None
+    faster = relevance.make_shadow_scorer(table) if isinstance(relevance, Shadowable) else None
     return faster or _TableScorer(relevance, table)
 
 

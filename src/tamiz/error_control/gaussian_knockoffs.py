@@ -19,7 +19,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
+from tamiz.statistics.cross_products import ROUNDING, StepwiseRegression
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import eager_frame, is_frame

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria import registry as criteria
-from tamiz.criteria.base import Relevance
-from tamiz.criteria.column_scores import score_rows
+from tamiz.criteria.base import Relevance, score_rows
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.error_control.gaussian_knockoffs import METHODS, MIN_ROWS_PER_COLUMN, KnockoffSampler, matrix_bytes
 from tamiz.exceptions import DataError
@@ -28,8 +27,7 @@ from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable, Number
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features
@@ -84,7 +82,7 @@ class LassoCoefficient(ModelRelevance):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from tamiz import RankSelector
-    >>> from tamiz.error_control.knockoff_selector import LassoCoefficient
+
     >>> X, y = load_diabetes(return_X_y=True)
     >>> RankSelector(LassoCoefficient()).fit(X, y).scores_.round(2)
     array([0.  , 0.14, 0.32, 0.2 , 0.34, 0.18, 0.  , 0.09, 0.41, 0.04])

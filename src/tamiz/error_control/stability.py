@@ -27,8 +27,7 @@ from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.redundancy_filter import RedundancyFilter
-from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_repetitions
-from tamiz.selection.selector import Selector
+from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
 from tamiz.table.feature_checks import record_features

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 from numba.extending import intrinsic
 from numba.types import boolean, float64, int32, int64, uint8, uint16, uint64, void
 
@@ -38,6 +37,30 @@ def add_pair_weights(a, b, weight, table):
         table[i, j] += weight[r]
 
 
+# Tables of up to this many cells are counted in several parts: an increment need not wait for one of the same cell before it.
+_MAX_SMALL_CELLS, _N_PARTS = 2**10, 4
+
+
+@jit(void(ro(int32), ro(int32), rw(float64, 2)))
+def count_pairs(a, b, table):
+    """Add the rows of two coded columns to a table; -1 counts in its last row or column."""
+    n_a, n_b = table.shape
+    if n_a * n_b > _MAX_SMALL_CELLS:
+        for r in range(a.shape[0]):
+            table[a[r] if a[r] >= 0 else n_a - 1, b[r] if b[r] >= 0 else n_b - 1] += 1.0
+        return
+    # The first row and column count missing values, so that no row needs a decision.
+    counts = np.zeros((_N_PARTS, n_a * n_b), dtype=np.int64)
+    for r in range(a.shape[0]):
+        counts[r % _N_PARTS, (int64(a[r]) + 1) * n_b + b[r] + 1] += 1
+    for i in range(n_a):
+        for j in range(n_b):
+            total = 0
+            for part in range(_N_PARTS):
+                total += counts[part, i * n_b + j]
+            table[i - 1, j - 1] += total
+
+
 @jit(void(ro(float64), ro(float64), rw(int32)))
 def bin_values(values, edges, codes):
     """Code numbers by ascending edges: a value equal to an edge belongs to the interval on its left, NaN is -1."""
@@ -54,15 +77,6 @@ def bin_values(values, edges, codes):
             else:
                 low = middle + 1
         codes[r] = low
-
-
-def _pack_bits(codes, words):
-    for r in range(codes.shape[0]):
-        words[int64(codes[r]), r >> 6] |= uint64(1) << uint64(r & 63)
-
-
-pack_bits_8 = jit(void(ro(uint8), rw(uint64, 2)))(_pack_bits)
-pack_bits_16 = jit(void(ro(uint16), rw(uint64, 2)))(_pack_bits)
 
 
 # What the counts of missing values are: a category, distributed over the cells, or left out.
@@ -178,71 +192,13 @@ def symmetric_uncertainty(table, rule, out):
     return min(2.0 * out[2] / both, 1.0) if both > 0.0 else 0.0
 
 
-_BIT_PAIRS = void(ro(uint64, 2), ro(int64), ro(int64), ro(int64), ro(boolean), ro(int64), ro(int64), int64, rw(float64))
-
-
-@jit(_BIT_PAIRS)
-def uncertainties_by_bits(words, starts, sizes, counts, has_missing, first, second, rule, out):
-    """Fill out with the symmetric uncertainties of pairs of columns stored as bit sets.
-
-    Column c has `sizes[c]` bit sets, one for each value (missing last if `has_missing[c]`), in consecutive rows of `words` from
-    `starts[c]`; `counts` is the number of ones of each row of `words`.
-    """
-    scratch = np.zeros(3)
-    for p in range(first.shape[0]):
-        a, b = first[p], second[p]
-        m, k = sizes[a], sizes[b]
-        # A column without missing values gets a row or column of zeros for them.
-        table = np.zeros((m + (0 if has_missing[a] else 1), k + (0 if has_missing[b] else 1)))
-        for j in range(k):
-            table[m - 1, j] = counts[starts[b] + j]
-        for i in range(m - 1):
-            rest = counts[starts[a] + i]
-            for j in range(k - 1):
-                ones = uint64(0)
-                for w in range(words.shape[1]):
-                    ones += _popcount(words[starts[a] + i, w] & words[starts[b] + j, w])
-                table[i, j] = ones
-                rest -= int64(ones)
-                table[m - 1, j] -= ones
-            table[i, k - 1] = rest
-            table[m - 1, k - 1] -= rest
-        out[p] = symmetric_uncertainty(table, rule, scratch)
-
-
-def _uncertainties_by_counting(codes, weight, sizes, first, second, rule, out):
-    scratch = np.zeros(3)
-    weighted = weight.shape[0] > 0
-    for p in range(first.shape[0]):
-        a, b = first[p], second[p]
-        table = np.zeros((sizes[a] + 1, sizes[b] + 1))
-        if weighted:
-            for r in range(codes.shape[1]):
-                table[int64(codes[a, r]), int64(codes[b, r])] += weight[r]
-        else:
-            counted = np.zeros((sizes[a] + 1, sizes[b] + 1), dtype=np.int64)
-            for r in range(codes.shape[1]):
-                counted[int64(codes[a, r]), int64(codes[b, r])] += 1
-            for i in range(table.shape[0]):
-                for j in range(table.shape[1]):
-                    table[i, j] = counted[i, j]
-        out[p] = symmetric_uncertainty(table, rule, scratch)
-
-
-def _make_counting_kernel(code: types.Type) -> Any:
-    signature = void(ro(code, 2), ro(float64), ro(int64), ro(int64), ro(int64), int64, rw(float64))
-    return jit(signature)(_uncertainties_by_counting)
-
-
-uncertainties_by_counting_8 = _make_counting_kernel(uint8)
-uncertainties_by_counting_16 = _make_counting_kernel(uint16)
-
-
 # Words of a block: the blocks of two columns of five values stay in the innermost cache.
 _BLOCK_WORDS = 512
 
 
-def _count_class_weights(codes, labels, weight, table):
+@jit([void(ro(code), ro(code), ro(float64), rw(float64, 2)) for code in (uint8, uint16)])
+def count_class_weights(codes, labels, weight, table):
+    """Add the weight of every row of a coded column to a table of its codes and the labels."""
     if weight.shape[0] > 0:
         for r in range(codes.shape[0]):
             table[int64(codes[r]), int64(labels[r])] += weight[r]
@@ -255,40 +211,35 @@ def _count_class_weights(codes, labels, weight, table):
             table[i, y] += counted[i, y]
 
 
-def _make_class_weights_kernel(code: types.Type) -> Any:
-    return jit(void(ro(code), ro(code), ro(float64), rw(float64, 2)))(_count_class_weights)
-
-
-# Add the weight of every row of a coded column to a table of its codes and the labels.
-count_class_weights_8 = _make_class_weights_kernel(uint8)
-count_class_weights_16 = _make_class_weights_kernel(uint16)
-
-
-def _pack_class_bits(codes, positions, words):
+@jit([void(ro(code), ro(int64), rw(uint64, 2)) for code in (uint8, uint16)])
+def pack_class_bits(codes, positions, words):
+    """Set the bit positions[r] of the row codes[r] of `words` for every row r of a coded column."""
     for r in range(codes.shape[0]):
         words[int64(codes[r]), positions[r] >> 6] |= uint64(1) << uint64(positions[r] & 63)
 
 
-# Set the bit positions[r] of the row codes[r] of `words` for every row r of a coded column.
-pack_class_bits_8 = jit(void(ro(uint8), ro(int64), rw(uint64, 2)))(_pack_class_bits)
-pack_class_bits_16 = jit(void(ro(uint16), ro(int64), rw(uint64, 2)))(_pack_class_bits)
+@jit(void(rw(float64, 3), ro(float64), int64, rw(float64)))
+def class_information(tables, class_weights, rule, out):
+    """Fill out with I(A; B), I(A; B | Y), H(A, B | Y) and H(A) + H(B) of the tables of A and B in every class of Y.
 
-
-@jit(void(rw(float64, 3), ro(float64), boolean, rw(float64)))
-def class_information(tables, class_weights, distribute, out):
-    """Fill out with I(A; B), I(A; B | Y) and H(A, B | Y) of the tables of A and B in every class of Y, which are changed."""
+    The tables are changed by the rule for missing values.
+    """
     n_classes, m, k = tables.shape
     whole, found = np.zeros((m, k)), np.zeros(3)
     for y in range(n_classes):
         for i in range(m):
             for j in range(k):
                 whole[i, j] += tables[y, i, j]
-    table_entropies(whole, distribute, found)
-    out[0] = found[2]
+    entropies(whole, distribute_missing(whole, rule), found)
+    out[0] = out[1] = found[2]
+    out[3] = found[0] + found[1]
+    out[2] = out[3] - found[2]
+    if n_classes == 1:
+        return
     out[1] = out[2] = 0.0
     total = 0.0
     for y in range(n_classes):
-        table_entropies(tables[y], distribute, found)
+        entropies(tables[y], distribute_missing(tables[y], rule), found)
         out[1] += class_weights[y] * found[2]
         out[2] += class_weights[y] * (found[0] + found[1] - found[2])
         total += class_weights[y]
@@ -326,13 +277,11 @@ def _fill_class_tables(words_a, words_b, class_words, counts_a, counts_b, last_a
 @jit(
     void(
         *(ro(uint64, 2), ro(int64), ro(int64), ro(float64, 2), ro(float64), ro(int64)),
-        *(ro(int64), ro(int64), boolean, rw(float64, 2)),
+        *(ro(int64), ro(int64), int64, rw(float64, 2)),
     )
 )
-def pair_information_by_bits(
-    words, word_starts, class_words, counts, class_weights, starts, first, second, distribute, out
-):
-    """Fill a row of out with I(A; B), I(A; B | Y) and H(A, B | Y) of every pair of columns stored as bit sets.
+def pair_information_by_bits(words, word_starts, class_words, counts, class_weights, starts, first, second, rule, out):
+    """Fill a row of out with the `class_information` of every pair of columns stored as bit sets.
 
     The values of column c, missing last, have the rows [starts[c], starts[c + 1]) of `counts`, their numbers in every class, and
     those that occur the rows [word_starts[c], word_starts[c + 1]) of `words`: one row less where no value is missing. The bits of
@@ -346,10 +295,15 @@ def pair_information_by_bits(
         counts_a, counts_b = counts[starts[a] : starts[a + 1]], counts[starts[b] : starts[b + 1]]
         last_a, last_b = words_a.shape[0] - 1, words_b.shape[0] - 1
         _fill_class_tables(words_a, words_b, class_words, counts_a, counts_b, last_a, last_b, tables)
-        class_information(tables, class_weights, distribute, out[p])
+        class_information(tables, class_weights, rule, out[p])
 
 
-def _pair_information_by_counting(codes, labels, weight, class_weights, starts, first, second, distribute, out):
+_CODED_PAIRS = ro(float64), ro(float64), ro(int64), ro(int64), ro(int64), int64, rw(float64, 2)
+
+
+@jit([void(ro(code, 2), ro(code), *_CODED_PAIRS) for code in (uint8, uint16)])
+def pair_information_by_counting(codes, labels, weight, class_weights, starts, first, second, rule, out):
+    """As `pair_information_by_bits`, from coded rows."""
     for p in range(first.shape[0]):
         a, b = first[p], second[p]
         shape = (class_weights.shape[0], starts[a + 1] - starts[a], starts[b + 1] - starts[b])
@@ -365,16 +319,4 @@ def _pair_information_by_counting(codes, labels, weight, class_weights, starts, 
                 for i in range(shape[1]):
                     for j in range(shape[2]):
                         tables[y, i, j] = counted[y, i, j]
-        class_information(tables, class_weights, distribute, out[p])
-
-
-def _make_information_kernel(code: types.Type) -> Any:
-    signature = void(
-        *(ro(code, 2), ro(code), ro(float64), ro(float64), ro(int64), ro(int64), ro(int64), boolean, rw(float64, 2))
-    )
-    return jit(signature)(_pair_information_by_counting)
-
-
-# As `pair_information_by_bits`, from coded rows.
-pair_information_by_counting_8 = _make_information_kernel(uint8)
-pair_information_by_counting_16 = _make_information_kernel(uint16)
+        class_information(tables, class_weights, rule, out[p])

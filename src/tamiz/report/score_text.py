@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tamiz.assessment.score_report import Added, NoiseExperiment, SelectionReport
     from tamiz.report.records import StudyRecord
     from tamiz.runtime.codec import Interval
-    from tamiz.selection.null_distribution import PermutationNull
+    from tamiz.selection.permutation_null import PermutationNull
 
 
 # A change whose interval is within this on both sides of 0 is negligible: two points of accuracy, or .02 of R2.

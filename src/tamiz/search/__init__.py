@@ -5,21 +5,21 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    forward                forward:Forward                             search    Forward selection
-    backward               backward:Backward                           search    Backward elimination
-    recursive_elimination  recursive_elimination:RecursiveElimination  search    Recursive elimination
-    bidirectional          bidirectional:Bidirectional                 search    Floating search
-    best_first             best_first:BestFirst                        search    Best-first search
-    beam                   beam:Beam                                   search    Beam search
-    genetic                genetic:Genetic                             search    Genetic search
-    random_subsets         random_subsets:RandomSubsets                search    Random subsets
-    exhaustive             exhaustive:Exhaustive                       search    Exhaustive search
-    branch_and_bound       branch_and_bound:BranchAndBound             search    Branch and bound
-    evaluations            stopping:Evaluations                        stopping  Maximum number of evaluations
-    seconds                stopping:Seconds                            stopping  Time limit
-    patience               stopping:Patience                           stopping  Steps without improvement
-    min_gain               stopping:MinGain                            stopping  Minimum gain
-    target_merit           stopping:TargetMerit                        stopping  Target merit
+    forward                greedy:Forward                   search    Forward selection
+    backward               greedy:Backward                  search    Backward elimination
+    recursive_elimination  greedy:RecursiveElimination      search    Recursive elimination
+    bidirectional          greedy:Bidirectional             search    Floating search
+    best_first             best_first:BestFirst             search    Best-first search
+    beam                   greedy:Beam                      search    Beam search
+    genetic                stochastic:Genetic               search    Genetic search
+    random_subsets         stochastic:RandomSubsets         search    Random subsets
+    exhaustive             exhaustive:Exhaustive            search    Exhaustive search
+    branch_and_bound       branch_and_bound:BranchAndBound  search    Branch and bound
+    evaluations            stopping:Evaluations             stopping  Maximum number of evaluations
+    seconds                stopping:Seconds                 stopping  Time limit
+    patience               stopping:Patience                stopping  Steps without improvement
+    min_gain               stopping:MinGain                 stopping  Minimum gain
+    target_merit           stopping:TargetMerit             stopping  Target merit
     """,
 )
 

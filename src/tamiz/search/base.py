@@ -11,6 +11,7 @@ A *unit* is what a search adds or drops at once: a single column, or a group of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -39,7 +40,6 @@ class Problem:
 
     Attributes
     ----------
-    n_columns : int
     min_size, max_size : int
         Smallest and largest number of columns of an allowed set.
     size_requested : bool
@@ -66,6 +66,16 @@ class Problem:
     units: list[Indices] = field(default_factory=list)
     merit: Evaluator | HasImportances | None = None
     tolerance: float = 0.0
+
+    @property
+    def smallest_start(self) -> Masks:
+        """The set that a search starts with when it adds columns."""
+        return self.fixed.copy() if self.start is None else self.start.copy()
+
+    @property
+    def largest_start(self) -> Masks:
+        """The set that a search starts with when it drops columns."""
+        return ~self.excluded if self.start is None else self.start.copy()
 
     def additions(self, mask: Masks) -> list[Indices]:
         """Return the units that can be added so that an allowed size stays reachable."""
@@ -109,17 +119,59 @@ def movable_units(units: Units, min_columns: int, max_columns: int) -> list[Indi
     return [unit for unit, width in zip(units, widths, strict=True) if leads[width]]
 
 
-def max_moves(units: Units, max_columns: int) -> int:
-    """Return the largest number of units that together have at most `max_columns` columns."""
-    return int(np.searchsorted(np.cumsum(np.sort([len(unit) for unit in units])), max_columns, side="right"))
-
-
 def _subset_sums(widths: Iterable[int]) -> int:
     """Return the sums of all subsets of widths as an integer whose bit s is set where a subset has the sum s."""
     sums = 1
     for width in widths:
         sums |= sums << width
     return sums
+
+
+def count_sets(problem: Problem) -> int:
+    """Return the number of allowed sets, as an exact integer."""
+    n_fixed = int(problem.fixed.sum())
+    max_free = problem.max_size - n_fixed
+    # Number of sets by number of columns, of the units of the widths so far.
+    counts = {0: 1}
+    for width, n_units in sorted(Counter(map(len, problem.units)).items()):
+        extended: Counter[int] = Counter()
+        for size, count in counts.items():
+            n_choices = 1
+            for n_chosen in range(min(n_units, (max_free - size) // width) + 1):
+                extended[size + n_chosen * width] += count * n_choices
+                n_choices = n_choices * (n_units - n_chosen) // (n_chosen + 1)
+        counts = extended
+    return sum(count for size, count in counts.items() if problem.min_size <= n_fixed + size <= problem.max_size)
+
+
+def count_completions(problem: Problem) -> Floats:
+    """Return how many allowed sets extend a set of units by later units, the set itself included.
+
+    Element (j, s) is for a set of s columns beyond the fixed ones that may be extended by the units from j on; infinite where the
+    count exceeds the largest float.
+    """
+    n_fixed = int(problem.fixed.sum())
+    size = np.arange(problem.max_size - n_fixed + 1)
+    counts = np.empty((len(problem.units) + 1, len(size)))
+    counts[-1] = size + n_fixed >= problem.min_size
+    for j in range(len(problem.units) - 1, -1, -1):
+        width = len(problem.units[j])
+        counts[j] = counts[j + 1]
+        with np.errstate(over="ignore"):
+            counts[j, : max(len(size) - width, 0)] += counts[j + 1, width:]
+    return counts
+
+
+def expand_units(problem: Problem, unit_masks: Masks) -> Masks:
+    """Return masks of units, of shape (n_sets, n_units), as masks of columns that include the fixed columns."""
+    # Columns without a unit get the number of an additional unit that is in no set.
+    unit_of = np.full(problem.n_columns, len(problem.units))
+    if problem.units:
+        unit_of[np.concatenate(problem.units)] = np.repeat(
+            np.arange(len(problem.units)), [len(unit) for unit in problem.units]
+        )
+    none = np.zeros((len(unit_masks), 1), dtype=bool)
+    return np.take(np.concatenate([unit_masks, none], axis=1), unit_of, axis=1) | problem.fixed
 
 
 class Search(BaseEstimator, ABC):

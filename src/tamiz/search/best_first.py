@@ -11,7 +11,6 @@ import numpy as np
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.forward import starting_mask
 from tamiz.subsets.candidates import Candidates
 
 Direction = Literal["forward", "backward", "bidirectional"]
@@ -83,7 +82,7 @@ class BestFirst(Search):
         check_integer("patience", self.patience, low=1)
         check_real("min_gain", self.min_gain, low=0)
         backward = self.direction == "backward" and problem.start is None
-        first = ~problem.excluded if backward else starting_mask(problem)
+        first = problem.largest_start if backward else problem.smallest_start
         best = _Incumbent(int(first.sum()), float((yield Candidates.from_masks(first))[0]), self.min_gain)
         frontier = _Frontier(first, best.merit)
         expanded: set[bytes] = set()

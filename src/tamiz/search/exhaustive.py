@@ -8,9 +8,8 @@ ns each).
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Generic, NamedTuple, TypeVar
@@ -20,9 +19,8 @@ import numpy as np
 from tamiz.arrays import Indices, Masks
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime import parallel
-from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.exact.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
-from tamiz.search.unit_sets import count_completions, count_sets
+from tamiz.search.base import Columns, Problem, Search, Walk, count_completions, count_sets
+from tamiz.search.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
 from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
 # Enumerating all codes takes about 1 ns for each, enumerating combinations of allowed sizes 10 to 100 ns: codes are used up to this
@@ -160,122 +158,81 @@ def _prefix_families(problem: Problem, n_fixed: int) -> Iterator[tuple[tuple[int
 
 
 class BlockResult(NamedTuple):
-    """The number of evaluated sets of a block, and merit, size and units of its best set; members is None where none is better."""
+    """The number of evaluated sets of a block, and merit, size and units of its best set where that is better than before."""
 
     n_sets: int
-    merit: float
-    size: int
-    members: Masks | None
+    best: tuple[float, int, Masks] | None = None
 
 
 @dataclass(frozen=True)
 class EnumerationProposal(Proposal, Generic[Block]):
-    """A proposal whose sets a kernel evaluates in blocks; it returns only the best of them.
+    """A proposal whose sets a kernel evaluates in blocks, each by one thread; it returns only the best of them.
 
-    Attributes
-    ----------
-    problem : Problem
-    form : UnitQuadraticForm
-    best : Incumbent
-        The best set so far; `scan` updates it.
-    n_total : int
-        Number of sets of the whole search.
+    `scan` updates the best set so far. `n_total` is the number of sets of the whole search, and `n_sets` the largest one of the
+    proposal. evaluate_block(form, best, block, budget) evaluates at most `budget` sets of a block.
     """
 
     problem: Problem
     form: UnitQuadraticForm
     best: Incumbent
     n_total: int
-
-    @property
-    @abstractmethod
-    def blocks(self) -> list[Block]:
-        """The blocks, each evaluated by one thread."""
-
-    @property
-    @abstractmethod
-    def n_sets(self) -> float:
-        """The largest number of sets of the proposal."""
-
-    @abstractmethod
-    def evaluate_block(self, block: Block, budget: int) -> BlockResult:
-        """Evaluate at most `budget` sets of a block."""
+    evaluate_block: Callable[[UnitQuadraticForm, Incumbent, Block, int], BlockResult]
+    blocks: list[Block]
+    n_sets: float
 
     def scan(self, budget: int | None) -> ScanResult:
         """Evaluate the sets, at most `budget`, and return the best of them where it is better than the best so far."""
+        evaluate = partial(self.evaluate_block, self.form, self.best)
         if budget is None or budget >= self.n_sets:
-            results = list(parallel.map_blocks(partial(self.evaluate_block, budget=2**62), self.blocks))
+            results = list(parallel.map_blocks(lambda block: evaluate(block, 2**62), self.blocks))
         else:
             # The budget cuts the last proposal of a search: its blocks are evaluated one after the other, with the remaining
             # budget.
             results = []
             for block in self.blocks:
-                results.append(self.evaluate_block(block, budget - sum(result.n_sets for result in results)))
+                results.append(evaluate(block, budget - sum(result.n_sets for result in results)))
         improved = False
         for result in results:
-            improved |= result.members is not None and self.best.update(result.merit, result.size, result.members)
+            improved |= result.best is not None and self.best.update(*result.best)
         candidates = self.best.to_candidates(self.problem) if improved else no_candidates(self.problem)
         n_unrecorded = sum(result.n_sets for result in results) - len(candidates)
         return ScanResult(candidates, n_unrecorded, None, self.n_total)
 
 
-@dataclass(frozen=True)
-class CodeRange(EnumerationProposal[tuple[int, int]]):
-    """The sets of a range of codes. `first` and `last` count runs; a run is all sets with the same high units."""
-
-    first: int
-    last: int
-
-    @property
-    def blocks(self) -> list[tuple[int, int]]:
-        spans = parallel.block_ranges(self.last - self.first, _CODES_PER_BLOCK >> self._n_low)
-        return [(self.first + start, self.first + stop) for start, stop in spans]
-
-    @property
-    def n_sets(self) -> float:
-        return (self.last - self.first) << self._n_low
-
-    @property
-    def _n_low(self) -> int:
-        return min(len(self.form), _N_LOW_UNITS)
-
-    def evaluate_block(self, block: tuple[int, int], budget: int) -> BlockResult:
-        n = len(self.form)
-        best_merit = np.array([self.best.merit])
-        # A set of the same merit is better where it is smaller, or of equal size with earlier units.
-        code = int("0" + "".join(map(str, self.best.members.astype(int).tolist())), 2)
-        best_set = np.array([self.best.size, code], dtype=np.int64)
-        n_evaluated = kernels.evaluate_codes(self.form.unit_terms(), self._n_low, *block, budget, best_merit, best_set)
-        size, best_code = best_set.tolist()
-        if best_merit[0] == self.best.merit and (size, best_code) == (self.best.size, code):
-            return BlockResult(n_evaluated, self.best.merit, size, None)
-        members = np.array([best_code >> (n - 1 - j) & 1 for j in range(n)], dtype=bool)
-        return BlockResult(n_evaluated, float(best_merit[0]), size, members)
-
-
-def code_ranges(problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int) -> Iterator[CodeRange]:
-    """Yield proposals that together contain all sets."""
+def code_ranges(
+    problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int
+) -> Iterator[EnumerationProposal[tuple[int, int]]]:
+    """Yield proposals that together contain all sets: ranges of runs of codes. A run is all sets with the same high units."""
     n_low = min(len(form), _N_LOW_UNITS)
     n_runs, n_runs_per_proposal = 1 << (len(form) - n_low), _CODES_PER_PROPOSAL >> n_low
     # No range(): the number of proposals can exceed its limit.
     first = 0
     while first < n_runs:
-        yield CodeRange(problem, form, best, n_total, first, min(first + n_runs_per_proposal, n_runs))
-        first += n_runs_per_proposal
+        n = min(n_runs_per_proposal, n_runs - first)
+        blocks = [(first + start, first + stop) for start, stop in parallel.block_ranges(n, _CODES_PER_BLOCK >> n_low)]
+        yield EnumerationProposal(problem, form, best, n_total, _evaluate_codes, blocks, n << n_low)
+        first += n
 
 
-@dataclass(frozen=True)
-class PrefixRange:
+def _evaluate_codes(form: UnitQuadraticForm, best: Incumbent, runs: tuple[int, int], budget: int) -> BlockResult:
+    n = len(form)
+    best_merit = np.array([best.merit])
+    # A set of the same merit is better where it is smaller, or of equal size with earlier units.
+    code = int("0" + "".join(map(str, best.members.astype(int).tolist())), 2)
+    best_set = np.array([best.size, code], dtype=np.int64)
+    n_low = min(n, _N_LOW_UNITS)
+    n_evaluated = kernels.evaluate_codes(form.unit_terms(), n_low, *runs, budget, best_merit, best_set)
+    size, best_code = best_set.tolist()
+    if best_merit[0] == best.merit and (size, best_code) == (best.size, code):
+        return BlockResult(n_evaluated)
+    members = np.array([best_code >> (n - 1 - j) & 1 for j in range(n)], dtype=bool)
+    return BlockResult(n_evaluated, (float(best_merit[0]), size, members))
+
+
+class PrefixRange(NamedTuple):
     """The sets that consist of a prefix and one of the units from `first` to `last` (exclusive).
 
-    Attributes
-    ----------
-    prefix : tuple of int
-    first, last : int
-    with_descendants : bool
-        Whether the sets with further, later units belong to the range, too.
-    n_sets : float
-        Number of sets of the range.
+    Where `with_descendants`, the sets with further, later units belong to the range, too.
     """
 
     prefix: tuple[int, ...]
@@ -285,57 +242,40 @@ class PrefixRange:
     n_sets: float
 
 
-@dataclass(frozen=True)
-class CombinationProposal(EnumerationProposal[PrefixRange]):
-    prefix_ranges: list[PrefixRange] = field(repr=False)
-
-    @property
-    def blocks(self) -> list[PrefixRange]:
-        return self.prefix_ranges
-
-    @property
-    def n_sets(self) -> float:
-        return sum(prefix_range.n_sets for prefix_range in self.prefix_ranges)
-
-    def evaluate_block(self, block: PrefixRange, budget: int) -> BlockResult:
-        units = np.flatnonzero(self.best.members)
-        best_merit = np.array([self.best.merit])
-        # Size, number of units, and the units.
-        best_set = np.full(len(self.form) + 2, -1, dtype=np.int64)
-        best_set[:2] = self.best.size, len(units)
-        best_set[2 : 2 + len(units)] = units
-        before = best_set.copy()
-        n_evaluated = kernels.evaluate_combinations(
-            self.form.unit_terms(),
-            np.array(block.prefix, dtype=np.int64),
-            block.first,
-            block.last,
-            block.with_descendants,
-            budget,
-            best_merit,
-            best_set,
-        )
-        n_units = best_set[1]
-        if np.array_equal(best_set[: 2 + n_units], before[: 2 + n_units]):
-            return BlockResult(n_evaluated, self.best.merit, self.best.size, None)
-        members = np.isin(np.arange(len(self.form)), best_set[2 : 2 + n_units])
-        return BlockResult(n_evaluated, float(best_merit[0]), int(best_set[0]), members)
+def _evaluate_combinations(form: UnitQuadraticForm, best: Incumbent, block: PrefixRange, budget: int) -> BlockResult:
+    units = np.flatnonzero(best.members)
+    best_merit = np.array([best.merit])
+    # Size, number of units, and the units.
+    best_set = np.full(len(form) + 2, -1, dtype=np.int64)
+    best_set[:2] = best.size, len(units)
+    best_set[2 : 2 + len(units)] = units
+    before = best_set.copy()
+    prefix, *units_and_depth, _ = block
+    n_evaluated = kernels.evaluate_combinations(
+        form.unit_terms(), np.array(prefix, dtype=np.int64), *units_and_depth, budget, best_merit, best_set
+    )
+    n_units = best_set[1]
+    if np.array_equal(best_set[: 2 + n_units], before[: 2 + n_units]):
+        return BlockResult(n_evaluated)
+    members = np.isin(np.arange(len(form)), best_set[2 : 2 + n_units])
+    return BlockResult(n_evaluated, (float(best_merit[0]), int(best_set[0]), members))
 
 
 def combination_proposals(
     problem: Problem, form: UnitQuadraticForm, best: Incumbent, n_total: int
-) -> Iterator[CombinationProposal]:
+) -> Iterator[EnumerationProposal[PrefixRange]]:
     """Yield proposals that together contain all allowed sets except the one without units."""
+    make = partial(EnumerationProposal, problem, form, best, n_total, _evaluate_combinations)
     batch: list[PrefixRange] = []
     n_sets = 0.0
     for prefix_range in _prefix_ranges(problem):
         batch.append(prefix_range)
         n_sets += prefix_range.n_sets
         if n_sets >= _SETS_PER_PROPOSAL:
-            yield CombinationProposal(problem, form, best, n_total, batch)
+            yield make(batch, n_sets)
             batch, n_sets = [], 0.0
     if batch:
-        yield CombinationProposal(problem, form, best, n_total, batch)
+        yield make(batch, n_sets)
 
 
 def _prefix_ranges(problem: Problem) -> Iterator[PrefixRange]:

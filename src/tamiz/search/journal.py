@@ -26,7 +26,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
-from tamiz.search.subset_index import SubsetIndex
+from tamiz.search.archive import SubsetIndex
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import MeritFunction
 
@@ -36,15 +36,9 @@ _CHECKSUM_MARK = " #"
 
 
 class Journal:
-    """The journal file of one search of one table.
+    """The journal file of one search of one table; an existing file is continued.
 
-    Parameters
-    ----------
-    path : path
-        The file; an existing journal is continued.
-    identity_fields : mapping
-        What the merits depend on (columns, merit, data); a journal with other fields raises DataError.
-    n_columns : int
+    `identity_fields` are what the merits depend on (columns, merit, data): a journal with other fields raises DataError.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity_fields: Mapping[str, Any], n_columns: int) -> None:

@@ -36,16 +36,7 @@ _CHUNK_COST = 500_000.0
 class SearchJob:
     """A search prepared for one table.
 
-    Attributes
-    ----------
-    search : Search
-    table : Table
-    problem : Problem
-    evaluator : Evaluator
-    rng : Generator
-        Random draws of the search.
-    duplicates : dict of int to int
-        Columns that are not searched, each with the column that it duplicates exactly.
+    `duplicates` are columns that are not searched, each with the column that it duplicates exactly.
     """
 
     search: Search
@@ -178,7 +169,6 @@ def run_search(
     before. `max_evaluations`, the largest number of evaluations of the walk where it is known, is used for the progress report. A
     merit that is NaN raises DataError, with the `names` of the columns.
     """
-    stop = None if stop is None else stop.start()
     evaluate = partial(checked_merits, evaluator, names)
     size = max(1, int(_CHUNK_COST / max(evaluator.evaluation_cost, 1.0)))
     try:

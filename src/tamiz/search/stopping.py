@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 
 from sklearn.base import BaseEstimator
@@ -13,10 +12,6 @@ from tamiz.search.archive import Archive
 
 class StoppingRule(BaseEstimator, ABC):
     """A stopping rule; `a | b` stops when either does, `a & b` when both do."""
-
-    def start(self) -> StoppingRule:
-        """Return the rule for one run: itself, where it has no state."""
-        return self
 
     @abstractmethod
     def reason(self, archive: Archive) -> str | None:
@@ -42,9 +37,7 @@ class StoppingRule(BaseEstimator, ABC):
         return AllOf(self, other)
 
 
-class AnyOf(StoppingRule):
-    """Stop when either of two rules does."""
-
+class _TwoRules(StoppingRule):
     def __init__(self, first: StoppingRule, second: StoppingRule) -> None:
         self.first = first
         self.second = second
@@ -53,49 +46,38 @@ class AnyOf(StoppingRule):
     def tolerance(self) -> float:
         return max(self.first.tolerance, self.second.tolerance)
 
-    def start(self) -> StoppingRule:
-        return AnyOf(self.first.start(), self.second.start())
+    def remaining_evaluations(self, archive: Archive) -> int | None:
+        limit = self._limit(self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive))
+        return None if limit is None else int(limit)
+
+    def time_limit(self) -> float | None:
+        return self._limit(self.first.time_limit(), self.second.time_limit())
+
+    @abstractmethod
+    def _limit(self, *limits: float | None) -> float | None:
+        """Return the limit of both rules, None for no limit."""
+
+
+class AnyOf(_TwoRules):
+    """Stop when either of two rules does."""
 
     def reason(self, archive: Archive) -> str | None:
         return self.first.reason(archive) or self.second.reason(archive)
 
-    def remaining_evaluations(self, archive: Archive) -> int | None:
-        remaining = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
-        return min((n for n in remaining if n is not None), default=None)
-
-    def time_limit(self) -> float | None:
-        times = [limit for limit in (self.first.time_limit(), self.second.time_limit()) if limit is not None]
-        return min(times, default=None)
+    def _limit(self, *limits: float | None) -> float | None:
+        return min((limit for limit in limits if limit is not None), default=None)
 
 
-class AllOf(StoppingRule):
+class AllOf(_TwoRules):
     """Stop when both of two rules do."""
-
-    def __init__(self, first: StoppingRule, second: StoppingRule) -> None:
-        self.first = first
-        self.second = second
-
-    @property
-    def tolerance(self) -> float:
-        return max(self.first.tolerance, self.second.tolerance)
-
-    def start(self) -> StoppingRule:
-        return AllOf(self.first.start(), self.second.start())
 
     def reason(self, archive: Archive) -> str | None:
         """Return both reasons where both rules stop, else None."""
         reasons = self.first.reason(archive), self.second.reason(archive)
         return None if None in reasons else " and ".join(map(str, reasons))
 
-    def remaining_evaluations(self, archive: Archive) -> int | None:
-        """Return the larger number, None where one of the rules has no limit."""
-        remaining = self.first.remaining_evaluations(archive), self.second.remaining_evaluations(archive)
-        return None if remaining[0] is None or remaining[1] is None else max(remaining[0], remaining[1])
-
-    def time_limit(self) -> float | None:
-        """Return the longer time limit, None where one of the rules has none."""
-        times = self.first.time_limit(), self.second.time_limit()
-        return None if times[0] is None or times[1] is None else max(times[0], times[1])
+    def _limit(self, *limits: float | None) -> float | None:
+        return None if None in limits else max(limit for limit in limits if limit is not None)
 
 
 class Evaluations(StoppingRule):
@@ -153,10 +135,6 @@ class Seconds(StoppingRule):
     def __init__(self, limit: float) -> None:
         self.limit = limit
 
-    def start(self) -> StoppingRule:
-        """Return a rule with the deadline of this run."""
-        return _Deadline(self.limit, time.monotonic() + self.time_limit())
-
     def time_limit(self) -> float:
         """Return the time limit in seconds."""
         limit = check_real("limit", self.limit)
@@ -164,18 +142,9 @@ class Seconds(StoppingRule):
             raise ValueError(f"limit must be above 0 seconds, got {self.limit}.")
         return limit
 
-    def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - before the run no time has passed
-        """Return None: only the rule that `start` returns has a deadline."""
-        return None
-
-
-class _Deadline(StoppingRule):
-    def __init__(self, limit: float, deadline: float) -> None:
-        self.limit = limit
-        self.deadline = deadline
-
-    def reason(self, archive: Archive) -> str | None:  # noqa: ARG002 - only the clock counts
-        if time.monotonic() < self.deadline:
+    def reason(self, archive: Archive) -> str | None:
+        """Return the reason when the time is over."""
+        if archive.seconds < self.time_limit():
             return None
         return "1 second has passed" if self.limit == 1 else f"{self.limit:g} seconds have passed"
 

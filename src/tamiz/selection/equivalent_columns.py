@@ -6,11 +6,57 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from tamiz.criteria.kind_associations import EQUIVALENT, associate_columns, one_sided_associations
+from tamiz.criteria.column_associations import EQUIVALENT, associate_columns, one_sided_associations
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.table.base import Table
+from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.table.views import select_columns, select_rows
+
+_MAX_LISTED = 5
+ALLOW_DUPLICATES = "allow_duplicates=True (--allow-duplicates)"
+
+
+def unsearched_duplicates(table: Table, problem: Problem) -> dict[int, int]:
+    """Return the columns that a search leaves out, each with the column that it duplicates and that is searched.
+
+    Columns are duplicates where their numbers are equal, or their levels except for the names of the levels. The first of them is
+    searched; or those that are fixed or in `start`, where there are such. Excluded columns and columns of column groups are not
+    compared, because the user has joined the latter deliberately. The cost is one pass over the columns, and another over those
+    with equal fingerprints, which are compared value by value.
+    """
+    fingerprints = compute_fingerprints(table, rows=False, distinct_values=False).columns
+    grouped = {int(j) for unit in problem.units if len(unit) > 1 for j in unit}
+    compared = {j: value for j, value in fingerprints.items() if not problem.excluded[j] and j not in grouped}
+    equal_sets: dict[int, list[int]] = {}
+    for later, first in find_duplicate_columns(table, compared).items():
+        equal_sets.setdefault(first, [first]).append(later)
+    duplicates: dict[int, int] = {}
+    for equal in equal_sets.values():
+        required = [j for j in equal if problem.fixed[j] or (problem.start is not None and problem.start[j])]
+        kept = required or equal[:1]
+        duplicates |= {j: kept[0] for j in equal if j not in kept}
+    return dict(sorted(duplicates.items()))
+
+
+def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[str]) -> list[Verdict]:
+    """Return a note on the columns that are not searched, in a list that is empty where there are none."""
+    pairs = [(names[j], names[kept]) for j, kept in duplicates.items()]
+    if not pairs:
+        return []
+    columns = dict.fromkeys(name for pair in pairs for name in pair)
+    if len(pairs) == 1:
+        ((name, kept),) = pairs
+        sentence = f"{name!r} duplicates {kept!r} exactly and is not searched; use {ALLOW_DUPLICATES} to search both."
+        return [Verdict("TZ301", sentence, columns)]
+    listed = ", ".join(f"{name!r} duplicates {kept!r}" for name, kept in pairs[:_MAX_LISTED])
+    more = f", and {len(pairs) - _MAX_LISTED:,} more" if len(pairs) > _MAX_LISTED else ""
+    sentence = (
+        f"{len(pairs):,} columns duplicate another exactly and are not searched: {listed}{more}; use {ALLOW_DUPLICATES} to search "
+        "them as well."
+    )
+    return [Verdict("TZ301", sentence, columns)]
+
 
 # Limits: columns that are compared at all, and rows of a sample: 8e9 pairs of columns times rows take some seconds of one core.
 _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_WORK = 3000, 100_000, 1000, 8_000_000_000
@@ -28,12 +74,10 @@ def equivalent_columns(
 
     Parameters
     ----------
-    table : Table
     columns : sequence of column numbers, default=None
         The columns to compare; None is all used ones that are not constant.
     required : collection of column numbers
         Columns that are always kept.
-    threshold : float, default=0.99
 
     Notes
     -----
@@ -72,19 +116,9 @@ def leave_out_equivalents(
 ) -> tuple[Table, dict[int, int]]:
     """Return a view of the table with one column of each set of equivalent ones, and the others with the one that is kept.
 
-    Parameters
-    ----------
-    table : Table
-    problem : Problem, default=None
-        The problem of a search. Columns that it fixes, or starts with, are kept; those that it excludes and those of column groups
-        are not compared.
-    threshold : float, default=0.99
-        As in `equivalent_columns`.
-
-    Notes
-    -----
-    Of more than 3,000 columns, and of a table with infinite values, all are kept. Of very many rows evenly spaced ones are
-    compared.
+    Columns that the problem of a search fixes, or starts with, are kept; those that it excludes and those of column groups are not
+    compared. Of more than 3,000 columns, and of a table with infinite values, all are kept. Of very many rows evenly spaced ones
+    are compared.
     """
     schema = table.schema
     columns = [j for j in schema.used.tolist() if not schema.columns[j].constant]

@@ -10,8 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from tamiz.arrays import Masks
-from tamiz.criteria.base import Relevance, StatisticRelevance
-from tamiz.criteria.column_scores import score_columns, score_outputs
+from tamiz.criteria.base import HasPValues, HasSelectionWarnings, Relevance, score_columns, score_outputs
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_relevance,
@@ -24,8 +23,7 @@ from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.selector import Selector, estimator_readers
-from tamiz.statistics.independence import ColumnTests
-from tamiz.statistics.multiple_testing import CORRECTIONS, Correction
+from tamiz.statistics.independence import CORRECTIONS, ColumnTests, Correction
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,
@@ -188,7 +186,9 @@ class RankSelector(Selector):
         self.support_ = self._support = self._select_support(opened.schema)
         selected = np.flatnonzero(self._support).tolist()
         if has_all_rows(opened):
-            warn_user(self.relevance_.selection_warnings(tables, selected) + self._tie_warnings(opened.schema))
+            if isinstance(self.relevance_, HasSelectionWarnings):
+                warn_user(self.relevance_.selection_warnings(tables, selected))
+            warn_user(self._tie_warnings(opened.schema))
         return self
 
     def _tie_warnings(self, schema: Schema) -> list[Verdict]:
@@ -213,7 +213,7 @@ class RankSelector(Selector):
 
     def _check_testable(self, table: Table) -> str:
         """Return why p-values are not valid, "" where they are or the relevance has none; an error with `fdr`, else a warning."""
-        if not self.relevance_.offers_p_values:
+        if not isinstance(self.relevance_, HasPValues):
             return ""
         reason = untestable_reason(table)
         if reason and self.fdr is not None:
@@ -231,7 +231,7 @@ class RankSelector(Selector):
         self.p_values_, self.adjusted_p_values_, self.statistics_ = None, None, None
         if tests is None:
             return
-        assert isinstance(self.relevance_, StatisticRelevance)
+        assert isinstance(self.relevance_, HasPValues)
         warn_user(self.relevance_.test_warnings(tests, schema))
         stored = np.full((3, schema.n_columns), np.nan)
         found = tests.p_values(), tests.adjusted_p_values(self.correction), tests.statistic

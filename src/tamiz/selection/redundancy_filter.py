@@ -13,16 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats, Indices
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance
-from tamiz.criteria.column_pairs import (
+from tamiz.criteria.column_associations import (
     MIN_COMMON_ROWS,
+    REDUNDANT,
+    associate_columns,
     chance_corrected_uncertainties,
     count_common_rows,
+    one_sided_associations,
     pair_association,
     pair_uncertainties,
     recut_uncertainties,
     target_uncertainties,
 )
-from tamiz.criteria.kind_associations import REDUNDANT, associate_columns, one_sided_associations
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
@@ -31,10 +33,8 @@ from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
-from tamiz.selection.repetition_plan import RepetitionPlan, TimeLimit, time_on_columns
-from tamiz.selection.selector import Selector
-from tamiz.statistics.cross_products import ScatterMatrix
-from tamiz.statistics.stepwise_regression import ROUNDING, StepwiseRegression
+from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
+from tamiz.statistics.cross_products import ROUNDING, ScatterMatrix, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
@@ -382,14 +382,7 @@ def _missing_weights(table: Table) -> Floats:
 class _ColumnAssociations:
     """The associations of columns with each other, and the decision which of them to keep.
 
-    Columns are numbered from 0 among those that vary.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (p, p)
-        Associations of two columns; 0 for those that the regression replaces.
-    correlations : ndarray of shape (m, m) or None
-        Correlations of the numeric columns, for regressions.
+    Columns are numbered from 0 among those that vary. `pairs` is 0 for pairs that regressions on the `correlations` replace.
     """
 
     def __init__(self, table: Table, varied: Indices, measure: str, threshold: float) -> None:

@@ -288,8 +288,7 @@ class SizeSearchCV(Selector):
             return None
         search, problem = found
         paths = [evaluator.fold_importances(fold) for fold in range(len(evaluator.task.folds))]
-        start = ~problem.excluded if problem.start is None else problem.start
-        if paths[0].importances(start, [], 1, search.importance_getter) is None:
+        if paths[0].importances(problem.largest_start, [], 1, search.importance_getter) is None:
             return None
 
         def of_fold(fold: int) -> dict[int, float]:

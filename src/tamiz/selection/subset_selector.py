@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.criteria.base import Merit, MultiOutputMerit
-from tamiz.criteria.kind_associations import COPY
+from tamiz.criteria.column_associations import COPY
 from tamiz.exceptions import DataError
 from tamiz.method_lookup import (
     choose_merit_and_search,
@@ -34,15 +34,15 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.search import registry as searches
 from tamiz.search.archive import Archive, Certificate
 from tamiz.search.base import Problem, Search, SetSize
-from tamiz.search.duplicate_columns import describe_duplicate_columns, unsearched_duplicates
+from tamiz.search.greedy import RecursiveElimination
 from tamiz.search.journal import Journal
-from tamiz.search.recursive_elimination import RecursiveElimination
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule, TargetMerit
-from tamiz.selection.equivalent_columns import leave_out_equivalents
-from tamiz.selection.null_distribution import MIN_PERMUTATIONS, PermutationNull
+from tamiz.selection.equivalent_columns import describe_duplicate_columns, leave_out_equivalents, unsearched_duplicates
 from tamiz.selection.permutation_null import (
+    MIN_PERMUTATIONS,
     MIN_PREDICTION_MERITS,
+    PermutationNull,
     chance_null,
     has_significant_column,
     target_shuffle,
@@ -64,9 +64,6 @@ from tamiz.table.factory import as_table
 from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import Schema
 from tamiz.table.views import has_all_rows, select_columns, with_metadata, with_target
-
-if TYPE_CHECKING:
-    pass
 
 # Pairs of equivalent columns that a warning names.
 _MAX_PAIRS = 3

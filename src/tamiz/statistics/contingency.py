@@ -15,15 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Codes, Floats
-from tamiz.kernels.code_counts import count_columns, count_pairs
-from tamiz.kernels.contingency import add_pair_weights, bin_values
+from tamiz.kernels.contingency import add_pair_weights, bin_values, count_pairs
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Block, Statistic
-
-# Codes 0 .. 126 and -1 for a missing value fit into a signed byte.
-_MAX_BYTE_CODES = 128
-# Tables of up to this many cells are counted together; in larger ones, few rows share a cell.
-_MAX_SMALL_CELLS = 2**10
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,33 +54,6 @@ class Coding:
         return tuple((c, n, self.edges.get(c, none).tobytes()) for c, n in sorted(self.sizes.items()))
 
 
-@dataclass(frozen=True, eq=False)
-class _PairGroup:
-    """Pairs with the same second column, whose codes have one byte: they are counted by one call of a kernel.
-
-    Attributes
-    ----------
-    first : tuple of int
-        The first column of each pair.
-    second : int
-    starts, sizes : ndarray of shape (n_pairs,)
-        The position of each table among the cells, and the number of codes of the first column.
-    """
-
-    first: tuple[int, ...]
-    second: int
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-
-    def count(self, block: Block, coding: Coding, cells: Floats) -> None:
-        """Add the rows of a block to the cells of the tables."""
-        codes = np.empty((len(self.first), len(block.rows)), dtype=np.int8)
-        for row, column in zip(codes, self.first, strict=True):
-            row[:] = coding.stored_codes(block, column)
-        labels = np.asarray(coding.stored_codes(block, self.second)).astype(np.int8)
-        count_columns(codes, labels, self.starts, self.sizes, coding.sizes[self.second], cells)
-
-
 class ContingencyTables(Statistic):
     """Weighted contingency tables of pairs of columns.
 
@@ -115,51 +82,21 @@ class ContingencyTables(Statistic):
         return type(self), self.pairs, self.coding.fingerprint
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         made = copy(self)
-        made.n_samples, made._cells, made._grouped_pairs = 0, np.zeros_like(self._cells), self._grouped_pairs
+        made.n_samples, made._cells = 0, np.zeros_like(self._cells)
         return made
 
     def update(self, block: Block) -> Self:
-        groups, others = self._grouped_pairs if block.weight is None else ([], range(len(self.pairs)))
-        for group in groups:
-            group.count(block, self.coding, self._cells)
-        tables = self.tables if others else []
-        coded: dict[int, Codes] = {}
-        last_use = {column: k for k in others for column in self.pairs[k]}
-        for k in others:
-            a, b = self.pairs[k]
-            for column in (a, b):
-                if column not in coded:
-                    coded[column] = self.coding.encode(block, column)
+        # Most pairs have the same second column, the target.
+        coded = {b: self.coding.encode(block, b) for b in {b for _, b in self.pairs}}
+        for table, (a, b) in zip(self.tables, self.pairs, strict=True):
+            first = coded[a] if a in coded else self.coding.encode(block, a)
             if block.weight is None:
-                count_pairs(coded[a], coded[b], tables[k])
+                count_pairs(first, coded[b], table)
             else:
-                add_pair_weights(coded[a], coded[b], block.weight, tables[k])
-            for column in {a, b}:
-                if last_use[column] == k:
-                    del coded[column]
+                add_pair_weights(first, coded[b], block.weight, table)
         self.n_samples += len(block.rows)
         return self
-
-    @cached_property
-    def _grouped_pairs(self) -> tuple[list[_PairGroup], Sequence[int]]:
-        """The pairs with small tables, grouped by their second column, and the positions of the others."""
-        found: dict[int, list[int]] = {}
-        others: list[int] = []
-        for k, (rows, columns) in enumerate(self._shapes):
-            is_small = rows * columns <= _MAX_SMALL_CELLS and max(rows, columns) <= _MAX_BYTE_CODES
-            (found.setdefault(self.pairs[k][1], []) if is_small else others).append(k)
-        groups = [
-            _PairGroup(
-                tuple(self.pairs[k][0] for k in at),
-                second,
-                np.array([self._starts[k] for k in at]),
-                np.array([self._shapes[k][0] - 1 for k in at]),
-            )
-            for second, at in found.items()
-        ]
-        return groups, others
 
     def merge(self, other: Self) -> Self:
         self._cells += other._cells
@@ -186,7 +123,6 @@ class LevelCounts(Statistic):
         return type(self), self.columns, self.coding.fingerprint
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.coding)
 
     def update(self, block: Block) -> Self:
@@ -212,8 +148,6 @@ class CodedRows(Statistic):
 
     Parameters
     ----------
-    columns : sequence of int
-    coding : Coding
     work_bytes : float, default=0.0
         The memory for each row, with that of what counts pairs.
 
@@ -248,7 +182,6 @@ class CodedRows(Statistic):
         return type(self), self.columns, self.coding.fingerprint
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.coding, self.work_bytes)
 
     def check_memory(self, n_rows: int) -> None:

@@ -16,8 +16,7 @@ from tamiz.arrays import Codes, Floats
 from tamiz.kernels.cuts import mdl_cuts, merge_classes, split_classes
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
-from tamiz.statistics.base import Block
-from tamiz.statistics.whole_columns import WholeColumns
+from tamiz.statistics.base import Block, WholeColumns
 
 # The largest number of intervals: codes have two bytes.
 MAX_BINS = 2**16 - 1
@@ -195,7 +194,6 @@ class CutPoints(WholeColumns):
         return type(self), self.columns, type(self.rule), *self.rule.get_params().items(), self.n_classes
 
     def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
         return type(self)(self.columns, self.rule, self.n_classes)
 
     def _target(self, block: Block) -> Codes:

@@ -8,20 +8,220 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
 from scipy.special import gammaln
 
-from tamiz.arrays import Floats, divide_or_zero
-from tamiz.statistics.multiple_testing import Correction, adjust_p_values
-from tamiz.statistics.tail_probabilities import log_chi2_sf, log_f_sf
+from tamiz.arrays import Floats, Masks, divide_or_zero
+from tamiz.runtime.validation import check_choice
 from tamiz.statistics.target_ranks import RankCovariance
 
 if TYPE_CHECKING:
-    from tamiz.statistics.moments import ClassMoments
-    from tamiz.statistics.target_moments import TargetCovariances
+    from tamiz.statistics.moments import ClassMoments, TargetCovariances
     from tamiz.statistics.target_ranks import GroupRanks
+
+
+Correction: TypeAlias = Literal["benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni"]
+CORRECTIONS: tuple[Correction, ...] = ("benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni")
+
+
+def adjust_p_values(p_values: ArrayLike, method: Correction = "benjamini_hochberg") -> Floats:
+    r"""Return p-values adjusted for the number of tests.
+
+    With the sorted p-values :math:`p_{(1)} \le \dots \le p_{(m)}`, the adjusted ones are at most 1 and
+
+    .. math::
+        \text{Benjamini-Hochberg: } \min_{k \ge i} \frac{m}{k} p_{(k)}, \qquad
+        \text{Benjamini-Yekutieli: } \min_{k \ge i} \frac{m}{k} p_{(k)} \sum_{l=1}^m \frac{1}{l},
+
+    .. math::
+        \text{Holm: } \max_{k \le i} (m - k + 1) p_{(k)}, \qquad \text{Bonferroni: } m p_{(i)}.
+
+    Parameters
+    ----------
+    p_values : array-like of shape (n_tests,)
+        From 0 to 1; NaN where there was no test, which does not count.
+    method : {"benjamini_hochberg", "benjamini_yekutieli", "holm", "bonferroni"}, default="benjamini_hochberg"
+        The tests with an adjusted p-value of at most q have a false discovery rate of at most q with Benjamini-Hochberg, where the
+        p-values are independent or positively dependent, and with Benjamini-Yekutieli under any dependence. The probability of
+        any false discovery is at most q with Holm and Bonferroni; Holm is never less powerful.
+
+    Returns
+    -------
+    ndarray of shape (n_tests,)
+        NaN where the p-value is NaN.
+
+    Raises
+    ------
+    ValueError
+        When a p-value is below 0 or above 1, or the method is unknown.
+
+    Notes
+    -----
+    Cost O(m log m).
+
+    References
+    ----------
+    Benjamini and Hochberg (1995), Controlling the false discovery rate, Journal of the Royal Statistical Society B 57.
+    Benjamini and Yekutieli (2001), The control of the false discovery rate in multiple testing under dependency, Annals of
+    Statistics 29. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> from tamiz.criteria import adjust_p_values
+    >>> adjust_p_values([0.01, 0.04, 0.03, 0.5])
+    array([0.04      , 0.05333333, 0.05333333, 0.5       ])
+    >>> adjust_p_values([0.01, 0.04, 0.03, 0.5], "bonferroni")
+    array([0.04, 0.16, 0.12, 1.  ])
+    """
+    check_choice("method", method, CORRECTIONS)
+    p = np.array(p_values, dtype=np.float64, ndmin=1)
+    if p.ndim != 1:
+        raise ValueError(f"p_values must have one dimension, got {p.ndim}: adjust each family of tests by itself.")
+    outside = np.flatnonzero((p < 0) | (p > 1))
+    if outside.size:
+        raise ValueError(f"p_values must be from 0 to 1, got {p[outside[0]]:g} at position {outside[0]}.")
+    tested = np.flatnonzero(~np.isnan(p))
+    m = len(tested)
+    if not m:
+        return p
+    order = tested[np.argsort(p[tested], kind="stable")]
+    ranks = np.arange(1, m + 1)
+    if method == "bonferroni":
+        adjusted = m * p[order]
+    elif method == "holm":
+        adjusted = np.maximum.accumulate((m - ranks + 1) * p[order])
+    else:
+        factor = float((1 / ranks).sum()) if method == "benjamini_yekutieli" else 1.0
+        adjusted = np.minimum.accumulate((factor * m / ranks * p[order])[::-1])[::-1]
+    p[order] = np.minimum(adjusted, 1.0)
+    return p
+
+
+# Probabilities above this have all their digits; smaller ones are computed as logarithms, by continued fractions.
+_MIN_PROBABILITY = 1e-290
+# The smallest share of the variance within groups: with it, an infinite F has a finite logarithm.
+_LOG_TINY = float(np.log(np.finfo(np.float64).tiny))
+_MAX_TERMS = 100_000
+
+
+def log_f_sf(statistic: Floats, df_between: Floats, df_within: Floats) -> Floats:
+    r"""Return the logarithm of P(F > statistic), natural.
+
+    .. math:: P(F > f) = I_x(d_2 / 2, d_1 / 2), \qquad x = \frac{d_2}{d_2 + d_1 f}
+
+    with the regularised incomplete beta function I.
+
+    Parameters
+    ----------
+    statistic, df_between, df_within : ndarray of shape (n_tests,)
+        F, from 0 to infinity, and its degrees of freedom d1 and d2; an infinite F counts as the one with x = 2.2e-308.
+
+    Returns
+    -------
+    ndarray of shape (n_tests,)
+        At most 0 and finite, with a relative error of about 1e-10; NaN where F is NaN.
+
+    Notes
+    -----
+    Where the probability underflows, the continued fraction of the incomplete beta function is evaluated, which needs
+    O(sqrt(d1 + d2)) terms (Press, Teukolsky, Vetterling and Flannery 2007, Numerical Recipes, section 6.4).
+    """
+    f, d1, d2 = (np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (statistic, df_between, df_within))
+    f, d1, d2 = np.broadcast_arrays(f, d1, d2)
+    a, b = d2 / 2, d1 / 2
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        odds = d1 / d2 * f
+        # x or 1 - x, whichever is smaller and has all its digits.
+        probability = np.where(
+            odds < 1, special.betaincc(b, a, odds / (1 + odds)), special.betainc(a, b, 1 / (1 + odds))
+        )
+        logs = np.log(probability)
+    small = np.flatnonzero(probability < _MIN_PROBABILITY)
+    if small.size:
+        a, b = a[small], b[small]
+        with np.errstate(over="ignore"):
+            log_x = np.maximum(-np.log1p(odds[small]), _LOG_TINY)
+        x = np.exp(log_x)
+        fraction = _beta_fraction(a, b, x)
+        logs[small] = a * log_x + b * np.log1p(-x) - special.betaln(a, b) - np.log(a) + np.log(fraction)
+    return np.minimum(logs, 0.0)
+
+
+def log_chi2_sf(statistic: Floats, df: Floats) -> Floats:
+    r"""Return the logarithm of P(X > statistic) of the chi-squared distribution, natural.
+
+    .. math:: P(X > s) = Q(d / 2, s / 2)
+
+    with the regularised upper incomplete gamma function Q.
+
+    Parameters
+    ----------
+    statistic, df : ndarray of shape (n_tests,)
+        Finite statistics of at least 0, and their degrees of freedom d.
+
+    Returns
+    -------
+    ndarray of shape (n_tests,)
+        At most 0 and finite, with a relative error of about 1e-10; NaN where the statistic is NaN.
+
+    Notes
+    -----
+    Where the probability underflows, the continued fraction of the incomplete gamma function is evaluated, which needs O(sqrt(d))
+    terms (Press, Teukolsky, Vetterling and Flannery 2007, Numerical Recipes, section 6.2).
+    """
+    s, d = np.broadcast_arrays(*(np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (statistic, df)))
+    a, x = d / 2, s / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        probability = special.gammaincc(a, x)
+        logs = np.log(probability)
+    small = np.flatnonzero(probability < _MIN_PROBABILITY)
+    if small.size:
+        a, x = a[small], x[small]
+        logs[small] = a * np.log(x) - x - special.gammaln(a) + np.log(_gamma_fraction(a, x))
+    return np.minimum(logs, 0.0)
+
+
+def _beta_fraction(a: Floats, b: Floats, x: Floats) -> Floats:
+    """Return the continued fraction of I_x(a, b) for x < (a + 1) / (a + b + 2), by the modified method of Lentz."""
+    d = 1 / (1 - (a + b) * x / (a + 1))
+    c, value, converged = np.ones_like(x), d.copy(), np.zeros(x.shape, dtype=bool)
+    for m in range(1, _MAX_TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d, c = 1 / (1 + even * d), 1 + even / c
+        value *= np.where(converged, 1.0, d * c)
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d, c = 1 / (1 + odd * d), 1 + odd / c
+        value *= np.where(converged, 1.0, d * c)
+        converged |= _is_near_one(d * c)
+        if converged.all():
+            break
+    return value
+
+
+def _gamma_fraction(a: Floats, x: Floats) -> Floats:
+    """Return the continued fraction of Q(a, x) for x > a + 1, by the modified method of Lentz."""
+    partial = x + 1 - a
+    c, d = np.full_like(x, np.inf), 1 / partial
+    value, converged = d.copy(), np.zeros(x.shape, dtype=bool)
+    for m in range(1, _MAX_TERMS):
+        numerator = -m * (m - a)
+        partial = partial + 2
+        d, c = 1 / (numerator * d + partial), partial + numerator / c
+        value *= np.where(converged, 1.0, d * c)
+        converged |= _is_near_one(d * c)
+        if converged.all():
+            break
+    return value
+
+
+def _is_near_one(factor: Floats) -> Masks:
+    """Return whether a factor no longer changes the value. Later factors differ from 1 by rounding errors, at times by more."""
+    return np.asarray(np.abs(factor - 1) < 4 * np.finfo(np.float64).eps)
+
 
 _MAX_FLOAT = float(np.finfo(np.float64).max)
 _EPS = float(np.finfo(np.float64).eps)
@@ -89,11 +289,7 @@ class ColumnTests:
     def over_outputs(cls, tests: Sequence[ColumnTests]) -> Self:
         """Return the test with the smallest p-value of each column, its p-value times the number of outputs (Bonferroni).
 
-        Parameters
-        ----------
-        tests : list of ColumnTests
-            The tests of the same columns with each output of a target. An output with which a column cannot be tested counts; the
-            expected counts of a column are small if they are with any output.
+        An output with which a column cannot be tested counts; the expected counts of a column are small if they are with any.
         """
         log_p = np.stack([np.where(one.is_tested, one.log_p, np.inf) for one in tests])
         best = log_p.argmin(axis=0), np.arange(log_p.shape[1])
@@ -120,12 +316,7 @@ class ColumnTests:
 
 
 def anova(moments: ClassMoments) -> ColumnTests:
-    """Return the one-way analysis of variance of each column over the groups in which it has values.
-
-    Parameters
-    ----------
-    moments : ClassMoments
-    """
+    """Return the one-way analysis of variance of each column over the groups in which it has values."""
     weight, deviation = moments.weight, _deviations_from_heaviest(moments.weight, moments.mean)
     n = weight.sum(axis=0)
     mean = divide_or_zero((weight * deviation).sum(axis=0), n)
@@ -146,10 +337,6 @@ def welch(moments: ClassMoments) -> ColumnTests:
 
     with :math:`w_c = n_c / s_c^2`, their sum W and the mean :math:`\tilde\mu` weighted by them. Groups of fewer than two rows have
     no variance, and are left out. A group of equal values has nearly infinite weight.
-
-    Parameters
-    ----------
-    moments : ClassMoments
 
     References
     ----------
@@ -188,10 +375,6 @@ def kruskal_wallis(ranks: GroupRanks) -> ColumnTests:
 
     with the mean ranks :math:`\bar r_c` of the groups; equal values share the mean of their ranks.
 
-    Parameters
-    ----------
-    ranks : GroupRanks
-
     References
     ----------
     Kruskal and Wallis (1952), Use of ranks in one-criterion variance analysis, Journal of the American Statistical Association 47.
@@ -210,11 +393,6 @@ def correlation(sums: TargetCovariances | RankCovariance) -> ColumnTests:
 
     with 1 and n - 2 degrees of freedom: Pearson's correlation of values, Spearman's of ranks. :math:`1 - r^2` is at least 2.2e-16,
     its rounding error. The p-value of Spearman's is at least :math:`2 / n!`, that of two equal or opposite orders of n rows.
-
-    Parameters
-    ----------
-    sums : TargetCovariances or RankCovariance
-        The sums of squares and products about the means.
     """
     xx, yy = np.atleast_1d(sums.column_squares), np.atleast_1d(sums.target_squares)
     testable = (xx > 0) & (yy > 0)

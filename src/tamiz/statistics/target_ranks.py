@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks
 from tamiz.kernels.midranks import centred_midranks, rank_products
-from tamiz.statistics.whole_columns import WholeColumns
+from tamiz.statistics.base import WholeColumns
 
 # Bytes for each row while a column is ranked: its values, their order, ranks, codes and a mask.
 _ROW_BYTES = 40

@@ -197,7 +197,7 @@ def row_order(y: NDArray[Any], *, has_classes: bool) -> RowOrder:
     Examples
     --------
     >>> import numpy as np
-    >>> from tamiz.table.row_groups import row_order
+
     >>> walk = np.random.default_rng(0).normal(size=400).cumsum()
     >>> found = row_order(walk, has_classes=False)
     >>> round(found.effect, 2), found.is_dependent, found.is_sorted

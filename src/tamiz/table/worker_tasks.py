@@ -21,9 +21,8 @@ from tamiz.arrays import Indices
 from tamiz.runtime import progress
 from tamiz.runtime.executors import Shared, Workers
 from tamiz.runtime.parallel import block_ranges
-from tamiz.statistics.base import Block, merge_statistics
+from tamiz.statistics.base import Block, WholeColumns, merge_statistics
 from tamiz.statistics.contingency import CodedRows
-from tamiz.statistics.whole_columns import WholeColumns
 from tamiz.table.column_storage import ColumnFile, FileColumn, LazyColumn
 
 Output = TypeVar("Output")

@@ -1,18 +1,100 @@
-"""Genetic search."""
+"""Random searches: a genetic algorithm, and random subsets as a baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import gammaln
 
-from tamiz.arrays import Masks
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.search.forward import starting_mask
-from tamiz.search.subset_index import SubsetIndex
-from tamiz.search.unit_sets import UnitSetSampler, count_sets, expand_units
+from tamiz.search.archive import SubsetIndex
+from tamiz.search.base import Columns, Problem, Search, Walk, count_sets, expand_units
 from tamiz.subsets.candidates import Candidates
+
+_BATCH = 256
+
+
+class RandomSubsets(Search):
+    """Evaluate random sets of columns: a baseline for other searches with as many evaluations.
+
+    The size is drawn uniformly from the allowed sizes, and the set uniformly from the sets of that size. No set is drawn twice.
+
+    Parameters
+    ----------
+    n_subsets : int, default=1000
+        Number of sets; all sets where there are fewer.
+    start, fixed, excluded : list of column names or numbers, default=None
+        The first set, columns to keep in every set, and columns to keep out of every set.
+    column_groups : list of lists of column names or numbers, default=None
+        Columns that are drawn together.
+
+    Notes
+    -----
+    Cost `n_subsets` evaluations, 256 at a time. Drawing a set takes about 20 microseconds. Where `n_subsets` is close to the number
+    of all sets, most draws are repetitions: use `Exhaustive` then. Among equal merits the smaller set is best, then the one of
+    earlier columns.
+
+    References
+    ----------
+    Bergstra and Bengio (2012), Random search for hyper-parameter optimization, Journal of Machine Learning Research 13.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tamiz import SubsetSelector
+    >>> from tamiz.criteria import CFS
+    >>> from tamiz.search import RandomSubsets
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SubsetSelector(CFS(), RandomSubsets(16), random_state=0).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    def __init__(
+        self,
+        n_subsets: int = 1000,
+        *,
+        start: Columns | None = None,
+        fixed: Columns | None = None,
+        excluded: Columns | None = None,
+        column_groups: Sequence[Columns] | None = None,
+    ) -> None:
+        super().__init__(start=start, fixed=fixed, excluded=excluded, column_groups=column_groups)
+        self.n_subsets = n_subsets
+
+    def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:
+        """Yield batches of up to 256 sets."""
+        n_subsets = check_integer("n_subsets", self.n_subsets, low=1)
+        n_fixed = int(problem.fixed.sum())
+        sampler, index = UnitSetSampler(problem.units, problem.max_size - n_fixed), SubsetIndex(problem.n_columns)
+        # How many sets of every size are not drawn yet; counts are capped at exp(700), which no search uses up.
+        n_left = np.rint(np.exp(np.minimum(sampler.log_counts(), 700.0)))
+        n_left[: problem.min_size - n_fixed] = 0
+        if problem.start is not None:
+            first = Candidates.from_masks(problem.start)
+            yield first
+            index.add(index.keys(first))
+            if problem.min_size <= problem.start.sum() <= problem.max_size:
+                n_left[int(problem.start.sum()) - n_fixed] -= 1
+        while len(index) < n_subsets and n_left.any():
+            available = np.flatnonzero(n_left)
+            sizes = available[rng.integers(len(available), size=min(_BATCH, n_subsets - len(index)))]
+            masks = expand_units(problem, sampler.draw(sizes, rng))
+            keys = index.keys(Candidates.from_masks(masks))
+            new = index.are_new(keys)
+            index.add(keys[new])
+            n_left -= np.bincount(sizes[new], minlength=len(n_left))
+            if new.any():
+                yield Candidates.from_masks(masks[new])
+        return f"{n_subsets:,} sets were drawn" if len(index) == n_subsets else "every set was drawn"
+
+    def max_evaluations(self, problem: Problem) -> int:
+        """Return `n_subsets`, or the number of allowed sets where it is smaller."""
+        n_subsets = check_integer("n_subsets", self.n_subsets, low=1)
+        # The start may have a size that is not allowed: one more set.
+        return min(n_subsets, count_sets(problem) + (problem.start is not None))
+
 
 # Mutations of a child that is not a new set, before it is left out.
 _MAX_RETRIES = 5
@@ -130,7 +212,7 @@ class _Breeder:
     def first_generation(self, n_members: int) -> Masks:
         """Return the first generation: the start of other searches, and random sets of log-uniform sizes."""
         members = np.zeros((n_members, len(self._width)), dtype=bool)
-        start = starting_mask(self._problem)
+        start = self._problem.smallest_start
         members[0] = [start[unit[0]] for unit in self._problem.units]
         sizes = self._sizes[self._sizes > 0] if self._sizes.any() else self._sizes
         weights = np.log1p(1 / np.maximum(sizes, 1))
@@ -203,3 +285,55 @@ class _Breeder:
         # With column groups, drops alone or additions alone may reach no allowed size: draw a set of the nearest one instead.
         nearest = np.argmin(np.abs(self._sizes - size))
         member[:] = self._sampler.draw(self._sizes[[nearest]], self._rng)[0]
+
+
+class UnitSetSampler:
+    """Draws sets of units of a given number of columns, uniformly.
+
+    Units of equal width are exchangeable, so a set is drawn in two stages: how many units of each width, then which.
+    """
+
+    def __init__(self, units: Sequence[Indices], max_size: int) -> None:
+        width = np.array([len(unit) for unit in units], dtype=np.intp)
+        self._width_classes = [(int(value), np.flatnonzero(width == value)) for value in np.unique(width)]
+        self._log_choices = [_log_binomials(len(members)) for _, members in self._width_classes]
+        # The logarithm of the number of sets of every size, made of no width class, of the first one, of the first two, ...
+        self._log_counts = [np.where(np.arange(max_size + 1) == 0, 0.0, -np.inf)]
+        for (value, _), log_choices in zip(self._width_classes, self._log_choices, strict=True):
+            before, counts = self._log_counts[-1], np.full(max_size + 1, -np.inf)
+            for size in np.flatnonzero(np.isfinite(before)).tolist():
+                n = min(len(log_choices), (max_size - size) // value + 1)
+                reached = counts[size : size + n * value : value]
+                reached[:] = np.logaddexp(reached, before[size] + log_choices[:n])
+            self._log_counts.append(counts)
+
+    def log_counts(self) -> Floats:
+        """Return the logarithm of the number of sets of every size from 0 to `max_size`."""
+        return self._log_counts[-1]
+
+    def draw(self, sizes: Indices, rng: np.random.Generator) -> Masks:
+        """Return the mask of a random set of units for each of these sizes; all sets of a size are equally probable."""
+        members = np.zeros((len(sizes), sum(len(units) for _, units in self._width_classes)), dtype=bool)
+        for member, size in zip(members, sizes.tolist(), strict=True):
+            remaining = size
+            for width_class in reversed(range(len(self._width_classes))):
+                value, units = self._width_classes[width_class]
+                # The units of the first class make up the remaining columns.
+                n = remaining // value if width_class == 0 else self._draw_count(width_class, remaining, rng)
+                member[rng.permutation(units)[:n]] = True
+                remaining -= n * value
+        return members
+
+    def _draw_count(self, width_class: int, size: int, rng: np.random.Generator) -> int:
+        value, units = self._width_classes[width_class]
+        n = np.arange(min(len(units), size // value) + 1)
+        log_weights = self._log_choices[width_class][n] + self._log_counts[width_class][size - value * n]
+        sums = np.cumsum(np.exp(log_weights - log_weights.max()))
+        return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
+
+
+def _log_binomials(n: int) -> Floats:
+    """Return log(n choose k) for k from 0 to n."""
+    k = np.arange(n + 1)
+    binomials: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return binomials

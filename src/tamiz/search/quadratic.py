@@ -11,8 +11,7 @@ from tamiz.arrays import Floats, Masks
 from tamiz.kernels import read_only
 from tamiz.kernels.subset_merits import UnitTerms
 from tamiz.runtime.validation import check_memory
-from tamiz.search.base import Problem
-from tamiz.search.unit_sets import expand_units
+from tamiz.search.base import Problem, expand_units
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale
 from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 from tamiz.subsets.evaluator import HasQuadraticForm
@@ -130,13 +129,7 @@ class UnitQuadraticForm:
 class Incumbent:
     """The best set of units so far: highest merit, among equal merits the smaller set, then the one of earlier units.
 
-    Attributes
-    ----------
-    merit : float
-        Minus infinity while there is no set.
-    size : int
-        Number of columns, -1 while there is no set.
-    members : ndarray of shape (n_units,), bool
+    While there is no set, the merit is minus infinity and the size -1.
     """
 
     def __init__(self, n_units: int) -> None:
@@ -164,14 +157,7 @@ def no_candidates(problem: Problem) -> Candidates:
 
 @dataclass(frozen=True)
 class BoundedCandidates(Proposal):
-    """Candidates, possibly none, and the bound that the search has proven.
-
-    Attributes
-    ----------
-    candidates : Candidates
-    bound : float
-        Upper bound of the merit of every allowed set, infinite while none is proven.
-    """
+    """Candidates, possibly none, and the bound that the search has proven, infinite while none is proven."""
 
     candidates: Candidates
     bound: float
