@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.reduction.clusters import find_clusters, number_by_size
+from tamiz.reduction.rules import find_clusters, number_by_size
 
 
 def find(points, seed=0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tamiz.reduction.rule_search import MIN_GAIN, Condition, RuleSearch, select_rows_of_rule
+from tamiz.reduction.rules import MIN_GAIN, Condition, RuleSearch, select_rows_of_rule
 from tamiz.table.schema import Column
 
 from ..reference.rules import best_single_score, f1

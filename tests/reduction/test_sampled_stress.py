@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from tamiz.reduction import sampled_stress
+from tamiz.reduction import stress
 from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmarks import create_subsets
-from tamiz.reduction.sampled_stress import SampledPairs
+from tamiz.reduction.stress import SampledPairs
 from tamiz.runtime.random import make_rng
 
 
@@ -17,7 +17,7 @@ def table_of(X, dissimilarity="euclidean"):
 
 def test_the_sampled_stress_is_that_of_all_pairs_within_its_error(monkeypatch):
     # A small part of the rows: of all rows the error is below what groups tell.
-    monkeypatch.setattr(sampled_stress, "_MAX_GROUPS", 12)
+    monkeypatch.setattr(stress, "_MAX_GROUPS", 12)
     X = np.random.default_rng(0).normal(size=(3000, 6)) * [5, 3, 2, 2, 1, 1]
     delta, d = pdist(X), pdist(X[:, :2])
     whole = np.sqrt(1 - (delta @ d) ** 2 / (delta @ delta) / (d @ d))

@@ -5,10 +5,9 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 
 from tamiz.graphs import Binary, KNearest
-from tamiz.reduction.layouts.affinities import joint_memberships, shortest_edges
-from tamiz.reduction.layouts.initialization import initial_layout
-from tamiz.reduction.layouts.supervision import intersect_target
-from tamiz.reduction.umap import INIT_CHOICES, fit_curve
+from tamiz.reduction.graph_reducer import shortest_edges
+from tamiz.reduction.neighbor_embedding import initial_layout
+from tamiz.reduction.umap import INIT_CHOICES, fit_curve, intersect_target, joint_memberships
 
 from ..reference import umap as reference
 

@@ -11,8 +11,7 @@ from tamiz._study.maps import MAX_EXACT_POINTS
 from tamiz.arrays import Floats, Indices
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet
-from tamiz.reduction.clusters import find_clusters
-from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, most_correlated_columns
+from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, find_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
 from tamiz.report.records.maps import (
     AxisCorrelationsRecord,

@@ -39,7 +39,7 @@ from tamiz.graphs.row_graph import MAX_SHOWN_ROWS, RowGraph, build_row_graph, ne
 from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
+from tamiz.reduction.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records.columns import LeakageExclusion, TableRecord
 from tamiz.report.records.study import StudyRecord
 from tamiz.report.result import Result

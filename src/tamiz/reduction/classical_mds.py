@@ -12,10 +12,11 @@ from tamiz.arrays import Floats
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.classical.additive_constant import CORRECTIONS
-from tamiz.reduction.classical.extension import Extension
-from tamiz.reduction.classical.scaling import (
+from tamiz.reduction.classical_scaling import (
+    CORRECTIONS,
     ClassicalSolution,
+    GowerExtension,
+    LinearProjection,
     format_negative_share,
     scale_coordinates,
     scale_distances,
@@ -137,6 +138,7 @@ class ClassicalMDS(Reducer):
     (1.0, array([ 2.,  0., -2.]))
     """
 
+    eigenvalues_: Floats
     dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
         "_dissimilarities": InstanceOf(Dissimilarities),
@@ -146,7 +148,7 @@ class ClassicalMDS(Reducer):
             Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
         ),
         "_extension": (
-            InstanceOf(Extension),
+            InstanceOf(LinearProjection, GowerExtension),
             Condition(lambda it: it._extension.accepts(it._dissimilarities), "does not map such rows"),
         ),
         "_extension.directions": FloatArray("k", "m"),
@@ -187,7 +189,7 @@ class ClassicalMDS(Reducer):
         """
         metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         if self.correction is not None:
-            check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
+            check_choice("correction, where it is not None,", self.correction, CORRECTIONS)
         k = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
             rows, encoder = read_dissimilarities(X, metric, "ClassicalMDS")
@@ -200,21 +202,13 @@ class ClassicalMDS(Reducer):
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self._extension = rows, encoder, found.extension
         self.embedding_ = self._match_dtype(found.embedding, X)
-        self._set_fitted(found)
+        self.eigenvalues_, self.residuals_ = found.eigenvalues, found.residuals
+        self.eigenvalue_sum_, self.smallest_eigenvalue_ = found.eigenvalue_sum, found.smallest_eigenvalue
+        self.negative_share_, self.negative_share_error_ = found.negative_share.value, found.negative_share.error
+        self.goodness_of_fit_, self.goodness_of_fit_error_ = found.goodness_of_fit, found.goodness_of_fit_error
+        self.additive_constant_ = found.additive_constant
         self._warn_about_solution(found)
         return self
-
-    def _set_fitted(self, solution: ClassicalSolution) -> None:
-        self.eigenvalues_: Floats = solution.eigenvalues
-        self.residuals_: Floats = solution.residuals
-        self.eigenvalue_sum_, self.smallest_eigenvalue_, self.additive_constant_ = (
-            solution.eigenvalue_sum,
-            solution.smallest_eigenvalue,
-            solution.additive_constant,
-        )
-        self.negative_share_, self.negative_share_error_ = solution.negative_share.value, solution.negative_share.error
-        self.goodness_of_fit_: Floats = solution.goodness_of_fit
-        self.goodness_of_fit_error_: Floats = solution.goodness_of_fit_error
 
     @property
     def is_euclidean_(self) -> bool:

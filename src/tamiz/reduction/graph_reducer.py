@@ -14,8 +14,10 @@ from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builder import GraphBuilder, check_builder_or_graph
 from tamiz.graphs.components import Components
+from tamiz.graphs.edges import Edges
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.k_nearest import graph_tags, resolve_builder
+from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants
@@ -107,3 +109,22 @@ class GraphReducer(Reducer):
         if disconnected == "error":
             check_connected(graph.components, row_numbers(X))
         return graph.connect_components() if disconnected == "connect" else graph
+
+
+def shortest_edges(graph: Graph, k: int) -> Edges:
+    """Return the k shortest edges of every row, or all if a row has fewer; loops are left out.
+
+    In a graph of the nearest neighbours of each row, in which rows may have further edges, they end at the nearest neighbours.
+    """
+    edges = graph.edges
+    loops = edges.indices == edges.rows
+    if loops.any():
+        edges = edges.select(~loops)
+    counts = np.diff(edges.indptr)
+    if counts.max(initial=0) <= k:
+        return edges
+    order = np.lexsort((distance_keys(edges.lengths), edges.rows))
+    # The rank of an edge among those of its row.
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.repeat(edges.indptr[:-1], counts)
+    return edges.select(rank < k)

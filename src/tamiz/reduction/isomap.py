@@ -18,7 +18,7 @@ from tamiz.graphs.shortest_paths import ShortestPaths
 from tamiz.graphs.weights import Binary
 from tamiz.neighbors.base import Neighbors
 from tamiz.reduction.classical.geodesics import GeodesicExtension, GeodesicScaling
-from tamiz.reduction.classical.scaling import format_negative_share, warn_of_zero_coordinates
+from tamiz.reduction.classical_scaling import format_negative_share, warn_of_zero_coordinates
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, GraphReducer
 from tamiz.runtime import parallel

@@ -15,12 +15,17 @@ from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
-from tamiz.reduction.classical.scaling import ClassicalSolution, warn_of_zero_coordinates
+from tamiz.reduction.classical_scaling import (
+    ClassicalSolution,
+    GowerExtension,
+    LinearProjection,
+    principal_axes_rotation,
+    warn_of_zero_coordinates,
+)
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
 from tamiz.reduction.landmarks import LandmarkScaling, RowSubsets, create_subsets, default_n_landmarks, random_landmarks
-from tamiz.reduction.sampled_stress import SampledPairs
+from tamiz.reduction.stress import SampledPairs
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
@@ -135,7 +140,7 @@ class LandmarkMDS(Reducer):
         ),
         "landmarks_": IntegerArray("l", below="n"),
         "_extension": (
-            InstanceOf(Extension),
+            InstanceOf(LinearProjection, GowerExtension),
             Condition(lambda it: it._extension.accepts(it._landmark_dissimilarities), "does not map such rows"),
         ),
         "_extension.directions": FloatArray("k", "m"),

@@ -22,8 +22,7 @@ from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.search_choice import choose_search
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.graph_reducer import GraphReducer, check_connected
-from tamiz.reduction.layouts.affinities import shortest_edges
+from tamiz.reduction.graph_reducer import GraphReducer, check_connected, shortest_edges
 from tamiz.reduction.local_linear.alignment import METHODS, alignment_matrix, least_neighbors
 from tamiz.reduction.local_linear.neighborhoods import gram_function, reconstruction_weights
 from tamiz.runtime import parallel

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.exceptions import DataError
 from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.base import Reducer, check_finite_embedding
+from tamiz.reduction.classical_scaling import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.dissimilarities import (
     DISSIMILARITIES,
@@ -22,21 +25,21 @@ from tamiz.reduction.dissimilarities import (
     read_new_rows,
     read_partial_dissimilarities,
 )
-from tamiz.reduction.majorization.guttman import EqualRows, StressFunction
-from tamiz.reduction.majorization.minimizer import NEAR_ZERO_STRESS
-from tamiz.reduction.majorization.pairs import CondensedPairs, ShepardPairs, read_pairs
-from tamiz.reduction.majorization.smacof import (
+from tamiz.reduction.pairs import CondensedPairs, LinearCurve, PiecewiseLinearCurve, condensed_indices, read_pairs
+from tamiz.reduction.smacof import (
     BYTES_PER_PAIR_BY_KIND,
     INIT_CHOICES,
     MDS_KINDS,
+    NEAR_ZERO_STRESS,
     TIE_RULES,
-    MultistartSmacof,
-    SmacofSolution,
+    EqualRows,
+    StressFunction,
+    StressMinimizer,
     create_transformation,
     initial_configurations,
+    minimize_from_starts,
 )
-from tamiz.reduction.majorization.transformations import DisparityCurve
-from tamiz.reduction.out_of_sample_stress import FittedMap, MappedRows
+from tamiz.reduction.stress import minimize_row_stress
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
@@ -58,6 +61,45 @@ _DISTANCE_MEANINGS = {
         ". The map preserves only the order of the distances.",
     ),
 }
+# Dissimilarities in memory at a time.
+_DISSIMILARITIES_IN_MEMORY = 2**20
+
+
+@dataclass(frozen=True)
+class MappedRows:
+    """New rows mapped into a fitted map.
+
+    Attributes
+    ----------
+    embedding : ndarray of shape (n_new, n_components)
+    stress : ndarray of shape (n_new,)
+        Kruskal's stress-1 of each row against all rows of the fit.
+    reliability : ndarray of shape (n_new,)
+        Share of the rows of the fit with at least the same stress, in [0, 1]; near 0 the row does not fit into the map.
+    """
+
+    embedding: Floats
+    stress: Floats
+    reliability: Floats
+
+
+@dataclass(frozen=True)
+class ShepardPairs:
+    """Dissimilarities, distances and disparities of pairs of rows.
+
+    Attributes
+    ----------
+    dissimilarities : ndarray of shape (n_pairs,)
+        NaN where missing.
+    distances : ndarray of shape (n_pairs,)
+        On the map.
+    disparities : ndarray of shape (n_pairs,)
+        Transformed dissimilarities that the distances approximate.
+    """
+
+    dissimilarities: Floats
+    distances: Floats
+    disparities: Floats
 
 
 class MDS(Reducer):
@@ -172,7 +214,7 @@ class MDS(Reducer):
         ),
         "kind_": OneOf(*MDS_KINDS),
         "_unit": (Number(0.0), Condition(lambda it: it._unit > 0, "is not above 0")),
-        "_curve": InstanceOf(DisparityCurve),
+        "_curve": InstanceOf(LinearCurve, PiecewiseLinearCurve),
         "_disparities": (
             FloatArray("pairs", allow_missing=True),
             Condition(
@@ -267,36 +309,38 @@ class MDS(Reducer):
             _check_dissimilarities_differ(pairs, kind)
             # Without a dissimilarity of 0 no rows are equal.
             first = np.arange(n) if pairs.values.all() else rows.points.first_occurrences()
-            scaling = MultistartSmacof(StressFunction(create_transformation(kind, ties, pairs), EqualRows(first)))
-
-            def store() -> None:
-                solution = scaling.solution(rotate=isinstance(self.init, str))
-                self._set_fitted(X, rows, encoder, pairs.unit, solution)
-
-            try:
-                scaling.run(initial_configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol)
-            except KeyboardInterrupt:
-                if scaling.best is not None:
-                    store()
-                raise
-            store()
+            function = StressFunction(create_transformation(kind, ties, pairs), EqualRows(first))
+            best, interruption = minimize_from_starts(
+                function, initial_configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol
+            )
+            self._set_fitted(X, rows, encoder, function, best)
+        if interruption is not None:
+            raise interruption
         self._warn_about_solution(max_iter)
         return self
 
     def _set_fitted(
-        self, X: Any, dissimilarities: Dissimilarities, encoder: RowEncoder, unit: float, solution: SmacofSolution
+        self,
+        X: Any,
+        dissimilarities: Dissimilarities,
+        encoder: RowEncoder,
+        function: StressFunction,
+        best: StressMinimizer,
     ) -> None:
+        points, pairs = best.state.points, function.pairs
+        if isinstance(self.init, str):
+            points = principal_axes_rotation(points.T).project_rows(points.T).T
+        final = function.evaluate(points)
+        disparities = function.transformation.disparities()
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self.kind_ = dissimilarities, encoder, self.kind
-        self._unit, self._curve, self._disparities = unit, solution.curve, solution.disparities
-        self.embedding_ = self._match_dtype(solution.points * unit, X)
-        self.stress_ = self.normalized_stress_ = solution.stress
-        self.stress_per_point_ = solution.stress_per_point
-        self.stress_history_, self.n_iter_, self.converged_ = (
-            solution.stress_history,
-            solution.n_iter,
-            solution.converged,
-        )
+        self._unit, self._curve = pairs.unit, function.transformation.curve()
+        self._disparities = np.where(pairs.weights > 0, disparities, np.nan) if pairs.is_weighted else disparities
+        self.embedding_ = self._match_dtype(np.ascontiguousarray(final.points.T) * pairs.unit, X)
+        self.stress_ = self.normalized_stress_ = float(np.sqrt(final.stress))
+        self.stress_per_point_ = function.per_point(final.points)
+        self.stress_history_ = np.array(best.stress_history)
+        self.n_iter_, self.converged_ = best.n_iter, best.converged
 
     def _warn_about_solution(self, max_iter: int) -> None:
         """Warn about missing convergence and a degenerate map."""
@@ -338,7 +382,14 @@ class MDS(Reducer):
         check_is_fitted(self)
         n, n_rows = len(self.embedding_), check_integer("n_rows", n_rows, low=2)
         rows = np.arange(n) if n <= n_rows else np.sort(make_rng(random_state).choice(n, n_rows, replace=False))
-        return ShepardPairs.from_rows(rows, self._dissimilarities, self.embedding_, self._disparities, self._unit)
+        i, j = (rows[ends] for ends in np.triu_indices(len(rows), 1))
+        known = [
+            self._dissimilarities.distances(self._dissimilarities.points, row, row + 1)[0, rows[at + 1 :]]
+            for at, row in enumerate(rows.tolist())
+        ]
+        distances = np.sqrt(((self.embedding_[i] - self.embedding_[j]) ** 2).sum(axis=1))
+        selected = self._disparities[condensed_indices(i, j, n)]
+        return ShepardPairs(np.concatenate(known), distances, selected * np.float64(self._unit))
 
     def describe(self) -> MapDescription:
         """Describe the meaning of the distances, the stress and the convergence."""
@@ -384,8 +435,36 @@ class MDS(Reducer):
         with parallel.thread_session():
             rows = self._dissimilarities
             queries = read_new_rows(rows, self._row_encoder, X)
-            fitted = FittedMap(rows, self._curve, self._unit, self.embedding_, self.stress_per_point_)
-            return fitted.map_rows(queries)
+            equal, points = rows.points.match_rows(queries)
+            queries = rows.copy_self_values(queries, equal, points)
+            embedding, stress = np.empty((queries.n_samples, self.embedding_.shape[1])), np.empty(queries.n_samples)
+            embedding[equal], stress[equal] = self.embedding_[points], self.stress_per_point_[points]
+            others = np.setdiff1d(np.arange(queries.n_samples), equal)
+            rows.require_distances(others)
+            n = len(self.embedding_)
+            for start, stop in parallel.block_ranges(len(others), max(1, _DISSIMILARITIES_IN_MEMORY // n)):
+                part = others[start:stop]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    embedding[part], stress[part] = self._map_unequal_rows(queries.take(part), part)
+            check_finite_embedding(embedding)
+            better = np.searchsorted(np.sort(self.stress_per_point_), stress, side="left")
+            return MappedRows(embedding, stress, 1.0 - better / n)
+
+    def _map_unequal_rows(self, queries: Any, row_numbers: Indices) -> tuple[Floats, Floats]:
+        """Return the coordinates and the stress of new rows that are equal to no row of the fit."""
+        targets = self._curve(self._dissimilarities.distances(queries, 0, queries.n_samples) / self._unit)
+        known = ~np.isnan(targets)
+        if not known.any(axis=1).all():
+            row = row_numbers[int(np.argmin(known.any(axis=1)))]
+            raise DataError(
+                f"Row {row} has no distance to any row of the fit, so that its position is undefined. Add one, or remove the row."
+            )
+        fitted = self.embedding_ / self._unit
+        positions = minimize_row_stress(fitted, targets).positions
+        distances = np.where(known, cdist(positions, fitted), 0.0)
+        squares = (distances**2).sum(axis=1)
+        residual = (np.where(known, targets - distances, 0.0) ** 2).sum(axis=1)
+        return positions * self._unit, np.sqrt(divide_or_zero(residual, squares))
 
 
 def _check_dissimilarities_differ(pairs: CondensedPairs, kind: str) -> None:

@@ -15,8 +15,7 @@ from tamiz.kernels.matrix_products import project_squares
 from tamiz.kernels.shortest_paths import add_distance_moments, distances_by_neighbors
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.precomputed import PrecomputedDistances
-from tamiz.reduction.classical.extension import GowerExtension
-from tamiz.reduction.classical.scaling import NegativeShare, scale_distances
+from tamiz.reduction.classical_scaling import GowerExtension, NegativeShare, scale_distances
 from tamiz.reduction.dissimilarities import PrecomputedDissimilarities
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
