@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.manifold import MDS
 
 from tamiz.display import EmbeddingDisplay, figures
-from tamiz.display.arrows import biplot_arrows
+from tamiz.display.embedding import biplot_arrows
 from tamiz.exceptions import DataError
 from tamiz.graphs import KNearest
 from tamiz.reduction import PCA, LaplacianEigenmaps

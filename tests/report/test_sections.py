@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tamiz.display import figures
-from tamiz.display.arrows import biplot_arrows
+from tamiz.display.embedding import biplot_arrows
 from tamiz.report import marks
 from tamiz.report.columns import ranking_notes
 from tamiz.report.graph import collect_graph

@@ -58,7 +58,7 @@ def resolve_maps(
     """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
     explicit = maps is not None
     wanted = []
-    for part in [one.id for one in list_map_methods() if one.variant.is_default] if maps is None else maps:
+    for part in [one.id for one in list_map_methods() if one.is_default] if maps is None else maps:
         if isinstance(part, str):
             method = find_map_method(part)
             reducer = method.make_reducer(schema, dissimilarity, max_rows)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from tamiz.arrays import Floats
 from tamiz.comparison.null_distribution import lower_p_value
 from tamiz.comparison.stress_permutation import clone_estimator, create_null, fit_map
-from tamiz.display.stress import StressDisplay
+from tamiz.display.quality import StressDisplay
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn

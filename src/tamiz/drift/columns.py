@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks, is_missing
-from tamiz.drift.records import ColumnDrift
+from tamiz.drift.result import ColumnDrift
 from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
 from tamiz.runtime import parallel
 from tamiz.statistics.multiple_testing import adjust_p_values

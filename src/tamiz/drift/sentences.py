@@ -1,9 +1,9 @@
-"""The verdicts on two tables: sentences with codes, and a few lines for a terminal and for Python's prompt."""
+"""The verdicts on two tables: sentences with codes, a few lines for a terminal and for Python's prompt, and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.two_samples import share_p_value
 
 if TYPE_CHECKING:
-    from tamiz.drift.records import AssociationDrift, ColumnDrift, ComparisonRecord, Membership, TargetDrift
+    from tamiz.drift.result import AssociationDrift, ColumnDrift, Membership, TableComparison, TargetDrift
     from tamiz.table.schema import Column
 
 FDR_LEVEL = 0.05
@@ -33,9 +33,13 @@ _MIN_OTHER_DIFFERENCE = 0.1
 _NAMED, _LEVEL = 5, 0.01
 OUTSIDE = ": farther from the first table than 99% of its own rows"
 _COLUMNS_SHOWN, _NAME_WIDTH = 5, 22
+# Of the page.
+_ALL_ROWS, _ASSOCIATIONS = 100, 12
+_SHOWN_CODES = ("TZ101", "TZ104", "TZ211", "TZ214", "TZ216", "TZ308")
+_COLORS = ("c0", "c1")
 
 
-def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def collect_warnings(found: TableComparison, target: Column | None, notes: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts on a comparison and the notes, the most severe first."""
     name = None if target is None else target.name
     every = dict.fromkeys(
@@ -44,7 +48,7 @@ def collect_warnings(found: ComparisonRecord, target: Column | None, notes: Iter
     return tuple(sorted((one for one in every if not is_muted(one)), key=lambda one: one.rank))
 
 
-def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterator[Verdict]:
+def _column_warnings(found: TableComparison, target_name: str | None) -> Iterator[Verdict]:
     by_name = {one.name: one for one in found.columns}
     if found.changed:
         listed = join_names(
@@ -85,7 +89,7 @@ def _column_warnings(found: ComparisonRecord, target_name: str | None) -> Iterat
             yield Verdict("TZ214", sentence, [one.name])
 
 
-def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator[Verdict]:
+def _target_warnings(found: TableComparison, target: Column | None) -> Iterator[Verdict]:
     if target is not None and target.name in found.other_kinds:
         sentence = f"The target {target.name!r} is {' in the first table and '.join(found.other_kinds[target.name])} in the second."
         if not target.is_number:
@@ -114,7 +118,7 @@ def _target_warnings(found: ComparisonRecord, target: Column | None) -> Iterator
         yield Verdict("TZ104", sentence, [other.column for other in changed])
 
 
-def _row_warnings(found: ComparisonRecord) -> Iterator[Verdict]:
+def _row_warnings(found: TableComparison) -> Iterator[Verdict]:
     n, own_share = found.repeated
     rows, share = found.first.n_rows, n / found.second.n_rows
     is_significant = share_p_value((own_share * rows, rows), (n, found.second.n_rows)) <= _LEVEL
@@ -149,12 +153,12 @@ def is_changed(found: AssociationDrift) -> bool:
     return found.adjusted <= FDR_LEVEL and abs(found.difference) >= least
 
 
-def has_outside(found: ComparisonRecord) -> bool:
+def has_outside(found: TableComparison) -> bool:
     """Return whether significantly more rows of the second table are outside, and so many that it matters."""
     return found.new_rows is not None and found.new_rows.p_value <= FDR_LEVEL and found.new_rows.share >= MIN_OUTSIDE
 
 
-def changed_text(found: ComparisonRecord) -> str:
+def changed_text(found: TableComparison) -> str:
     """Return "3 of 17 columns have changed"."""
     n, total = len(found.changed), sum(one.kind != "date" for one in found.columns)
     return f"{n or 'None'} of {count_with_noun(total, 'column')} {'has' if n <= 1 else 'have'} changed"
@@ -196,7 +200,7 @@ def measure_text(found: AssociationDrift) -> str:
     return f"{found.measure} of {shorten(found.of, 20)}" if found.of else found.measure
 
 
-def outside_text(found: ComparisonRecord, meaning: str = "") -> str:
+def outside_text(found: TableComparison, meaning: str = "") -> str:
     """Return the share of rows outside the first table, what that means, and the share that is expected."""
     new = found.new_rows
     assert new is not None
@@ -215,12 +219,12 @@ def format_score(value: float) -> str:
     return format_number(0.0) if abs(value) < 0.005 else f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
 
 
-def verdict_lines(found: ComparisonRecord, seconds: float | None = None) -> list[str]:
+def verdict_lines(found: TableComparison, seconds: float | None = None) -> list[str]:
     """Return both tables, how many columns have changed, the scores, the warnings, and the columns of the largest changes.
 
     Parameters
     ----------
-    found : ComparisonRecord
+    found : TableComparison
     seconds : float, default=None
         How long the comparison took.
     """
@@ -290,3 +294,110 @@ def _has_years(one: ColumnDrift) -> bool:
 
 def _format_day(seconds: float) -> str:
     return str(np.datetime64(round(seconds), "s"))[:10]
+
+
+def render_page(found: TableComparison) -> str:
+    """Return a comparison as one HTML page without scripts and network requests; the same result gives the same bytes."""
+    # Imported late: everything else works without jinja2.
+    from tamiz.report.html import make_environment, read_styles
+    from tamiz.report.marks import distribution_picture
+
+    environment = make_environment()
+    filters: dict[str, Any] = {
+        "psi": format_psi, "score": format_score, "p_value": format_p_value, "described": column_text, "measure": measure_text,
+    }  # fmt: skip
+    environment.filters |= filters
+    pictures = {
+        one.name: distribution_picture(one.distribution, _COLORS)
+        for one in found.columns
+        if one.distribution is not None
+    }
+    reasons = found.not_compared | {
+        name: " in the first table, ".join(kinds) for name, kinds in found.other_kinds.items()
+    }
+    return environment.get_template("compared_tables.html").render(
+        found=found,
+        style=read_styles("page", "verdict", "compared_tables"),
+        headline=changed_text(found),
+        sizes=[_size_text(one) for one in (found.first, found.second)],
+        asides=_asides(found),
+        scores=_scores(found),
+        columns=found.columns[:_ALL_ROWS],
+        pictures=pictures,
+        map=_map(found),
+        associations=() if found.target is None else found.target.associations[:_ASSOCIATIONS],
+        reasons={"Set aside": found.set_aside, "Not compared": reasons},
+    )
+
+
+def _size_text(one: Any) -> str:
+    weighted = "" if one.n_effective == one.n_rows else f" that count as {one.n_effective:,.0f}"
+    return f"{count_with_noun(one.n_rows, 'row')}{weighted}, {count_with_noun(one.n_columns, 'column')}"
+
+
+def _asides(found: TableComparison) -> list[str]:
+    """Return what of the tables was not compared or set aside, each with its reason."""
+    shown = (one for one in found.warnings if one.severity != "note" and one.code in _SHOWN_CODES)
+    lines = [f"{one.label}: {join_column_names(one.columns, limit=3, width=30)}" for one in shown]
+    for names, where in ((found.only_first, "first"), (found.only_second, "second")):
+        if names:
+            lines.append(f"{count_with_noun(len(names), 'column')} in the {where} table only")
+    if found.other_kinds:
+        lines.append(f"{count_with_noun(len(found.other_kinds), 'column')} of another kind in the second table")
+    if found.not_compared:
+        lines.append(f"{count_with_noun(len(found.not_compared), 'column')} not compared, such as ids and free text")
+    return lines
+
+
+def _scores(found: TableComparison) -> dict[str, Any] | None:
+    """Return the areas and scores with their intervals, on one scale."""
+    from tamiz.report.marks import Scale
+
+    rows = []
+    if found.membership is not None:
+        rows.append(("table of a row, recognised", found.membership.auc, found.membership.interval))
+    if (one := found.target) is not None:
+        label = scorer_label(one)
+        rows.append((f"{one.target}, first table ({label})", one.scores[0], one.intervals[0]))
+        rows.append((f"{one.target}, second table ({label})", one.scores[1], one.intervals[1]))
+    if not rows:
+        return None
+    ends = [0.5, 1.0, *(end for _, _, interval in rows for end in interval)]
+    scale = Scale(min(ends), max(ends))
+    marks = [
+        {
+            "label": label,
+            "text": format_score(value),
+            "mark": scale.mark(value, interval),
+        }
+        for label, value, interval in rows
+    ]
+    notes = []
+    if found.membership is not None:
+        notes.append(
+            f"AUC of a model that recognises the table of a row in {found.membership.n_folds}-fold cross-validation: .50 is chance."
+        )
+    if one is not None:
+        columns = count_with_noun(len(one.columns), "chosen column" if one.are_chosen else "column")
+        notes.append(f"{one.model.capitalize()} on {columns} of the first table: {difference_text(one)}.")
+    return {"rows": marks, "ends": (format_score(scale.low), format_score(scale.high)), "notes": notes}
+
+
+def _map(found: TableComparison) -> dict[str, Any] | None:
+    from tamiz.report.marks import point_picture
+
+    new = found.new_rows
+    if new is None:
+        return None
+    picture = point_picture(new.points, new.groups, 4, one_scale=True) if new.points else ""
+    shares = " and ".join(map(format_percent, new.explained))
+    return {
+        "picture": picture,
+        "n": len(new.points),
+        "title": f"PCA of the first table ({shares} of the variance)" if picture else "Rows outside",
+        "text": f"{outside_text(found, OUTSIDE)}.",
+        "rows": [
+            (f"{one.row + 1:,}", f"{one.distance:.1f}", one.column, f"{one.deviations:+.1f}".replace("-", "−"))
+            for one in new.rows
+        ],
+    }

@@ -21,16 +21,16 @@ from tamiz.assessment.fold_scores import FoldScores, ignore_known_warnings, reso
 from tamiz.assessment.leaks import find_leaks
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.drift.columns import SharedColumn, compare_columns, kinds_of_second, repeated_rows, share_columns
-from tamiz.drift.records import (
+from tamiz.drift.result import (
     AssociationDrift,
     ColumnDrift,
     ComparedTable,
     Membership,
     NewRows,
     OutsideRow,
+    TableComparison,
     TargetDrift,
 )
-from tamiz.drift.result import TableComparison
 from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.evaluator import WrapperEvaluator

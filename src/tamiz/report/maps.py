@@ -6,10 +6,8 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tamiz.display.arrows import biplot_arrows
-from tamiz.display.coloring import frequent_classes
-from tamiz.display.eigenvalues import EigenvalueDisplay
-from tamiz.display.embedding import EmbeddingDisplay
+from tamiz.display.embedding import EmbeddingDisplay, biplot_arrows, frequent_classes
+from tamiz.display.quality import EigenvalueDisplay
 from tamiz.report import marks
 from tamiz.report.drawing import Chart
 from tamiz.report.map_trust import chance_rows_text, most_trusted_map, trust_text

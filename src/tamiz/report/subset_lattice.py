@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display import figures
-from tamiz.display.coloring import escape_text
+from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 from tamiz.report.text import format_number, join_column_names, shorten
 
