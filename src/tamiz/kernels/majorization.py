@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.types import float32, float64, int32, int64, void
+from numba.types import float32, float64, int64, void
 
 from tamiz.kernels import jit, ro, rw
 
@@ -305,35 +305,6 @@ def regression_sums(values, weights, points, start, stop, out):
                     times += pair_values[j] * d
             out[0] += plain
             out[1] += times
-
-
-@jit([void(ro(float64), int64, rw(int32)), void(ro(float32), int64, rw(int32))])
-def label_components(weights, n, labels):
-    """Replace labels 0, 1, .., one for each row, by the lowest row that is connected to each by pairs with positive weights."""
-    for i in range(n):
-        at = i * n - (i * (i + 1)) // 2 - i - 1
-        for j in range(i + 1, n):
-            if weights[at + j] > 0:
-                a, b = i, j
-                while labels[a] != a:
-                    labels[a] = labels[labels[a]]
-                    a = labels[a]
-                while labels[b] != b:
-                    labels[b] = labels[labels[b]]
-                    b = labels[b]
-                labels[max(a, b)] = min(a, b)
-    for i in range(n):
-        labels[i] = labels[labels[i]]
-
-
-@jit([void(ro(float64, 2), float64, rw(float64)), void(ro(float64, 2), float64, rw(float32))])
-def condense(block, unit, out):
-    """Fill out with the condensed upper triangle of a block, divided by a unit."""
-    at = 0
-    for i in range(block.shape[0]):
-        for j in range(i + 1, block.shape[1]):
-            out[at] = block[i, j] / unit
-            at += 1
 
 
 @jit(

@@ -7,24 +7,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import RowEncoder, row_numbers
-from tamiz.reduction.base import Reducer, check_finite_embedding
+from tamiz.reduction.base import check_finite_embedding
 from tamiz.reduction.classical_scaling import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import (
-    DISSIMILARITIES,
-    Dissimilarities,
-    read_new_rows,
-    read_partial_dissimilarities,
-)
+from tamiz.reduction.dissimilarities import Dissimilarities, DissimilarityReducer
 from tamiz.reduction.pairs import CondensedPairs, LinearCurve, PiecewiseLinearCurve, condensed_indices, read_pairs
 from tamiz.reduction.smacof import (
     BYTES_PER_PAIR_BY_KIND,
@@ -45,7 +39,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 # Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.
 _MAX_ORDINAL_ROWS = 2**16
@@ -102,7 +96,7 @@ class ShepardPairs:
     disparities: Floats
 
 
-class MDS(Reducer):
+class MDS(DissimilarityReducer):
     """Metric, interval and ordinal multidimensional scaling by majorisation (SMACOF).
 
     .. math:: \\min_{X, f} \\sum_{i < j} w_{ij} (f(\\delta_{ij}) - \\|x_i - x_j\\|)^2
@@ -204,14 +198,8 @@ class MDS(Reducer):
     0.0
     """
 
-    dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
-        "_dissimilarities": InstanceOf(Dissimilarities),
         "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
-        "_row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
-        ),
         "kind_": OneOf(*MDS_KINDS),
         "_unit": (Number(0.0), Condition(lambda it: it._unit > 0, "is not above 0")),
         "_curve": InstanceOf(LinearCurve, PiecewiseLinearCurve),
@@ -254,7 +242,7 @@ class MDS(Reducer):
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
-        tags = metric_tags(super().__sklearn_tags__(), self.dissimilarity)
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.dissimilarity != "similarity"
         return tags
 
@@ -276,7 +264,7 @@ class MDS(Reducer):
             Weight of each pair, symmetric and nonnegative; weight 0 equals a missing dissimilarity. None weighs all equally.
         """
         kind = check_choice("kind", self.kind, MDS_KINDS)
-        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
+        check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         ties = check_choice("ties", self.ties, TIE_RULES)
         if isinstance(self.init, str):
             check_choice("init, where it is no array,", self.init, INIT_CHOICES)
@@ -286,10 +274,8 @@ class MDS(Reducer):
         tol = check_real("tol", self.tol, low=0.0)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            rows, encoder = read_partial_dissimilarities(X, metric, "MDS")
+            rows, encoder = self._read_rows(X, m, allow_missing=True)
             n = rows.points.n_samples
-            if m >= n:
-                raise ValueError(f"n_components must be below the number of rows = {n:,}, got {m:,}.")
             if kind == "ordinal" and n > _MAX_ORDINAL_ROWS:
                 raise ValueError(
                     f"kind='ordinal' supports at most {_MAX_ORDINAL_ROWS:,} rows, got {n:,}. Fit on a sample of rows and transform "
@@ -407,16 +393,8 @@ class MDS(Reducer):
         )
         return self._describe(notes, f"Rows that are similar in the table are near each other on the map{meaning}")
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame or Table
-            New rows; with "precomputed" and "similarity" their distances (NaN for missing) or similarities to all rows of the fit,
-            of shape (n_new, n_samples).
-        """
-        return self._match_dtype(self.map_rows(X).embedding, X)
+    def _map_new_rows(self, queries: Any) -> Floats:
+        return self._place_rows(queries).embedding
 
     def map_rows(self, X: Any) -> MappedRows:
         """Map new rows and return their stress and reliability.
@@ -430,25 +408,24 @@ class MDS(Reducer):
         -------
         MappedRows
         """
-        check_is_fitted(self)
-        check_features(self, X)
         with parallel.thread_session():
-            rows = self._dissimilarities
-            queries = read_new_rows(rows, self._row_encoder, X)
-            equal, points = rows.points.match_rows(queries)
-            queries = rows.copy_self_values(queries, equal, points)
-            embedding, stress = np.empty((queries.n_samples, self.embedding_.shape[1])), np.empty(queries.n_samples)
-            embedding[equal], stress[equal] = self.embedding_[points], self.stress_per_point_[points]
-            others = np.setdiff1d(np.arange(queries.n_samples), equal)
-            rows.require_distances(others)
-            n = len(self.embedding_)
-            for start, stop in parallel.block_ranges(len(others), max(1, _DISSIMILARITIES_IN_MEMORY // n)):
-                part = others[start:stop]
-                with np.errstate(over="ignore", invalid="ignore"):
-                    embedding[part], stress[part] = self._map_unequal_rows(queries.take(part), part)
-            check_finite_embedding(embedding)
-            better = np.searchsorted(np.sort(self.stress_per_point_), stress, side="left")
-            return MappedRows(embedding, stress, 1.0 - better / n)
+            return self._place_rows(self._read_new_rows(X))
+
+    def _place_rows(self, queries: Any) -> MappedRows:
+        rows, n = self._dissimilarities, len(self.embedding_)
+        equal, points = rows.points.match_rows(queries)
+        queries = rows.copy_self_values(queries, equal, points)
+        embedding, stress = np.empty((queries.n_samples, self.embedding_.shape[1])), np.empty(queries.n_samples)
+        embedding[equal], stress[equal] = self.embedding_[points], self.stress_per_point_[points]
+        others = np.setdiff1d(np.arange(queries.n_samples), equal)
+        rows.require_distances(others)
+        for start, stop in parallel.block_ranges(len(others), max(1, _DISSIMILARITIES_IN_MEMORY // n)):
+            part = others[start:stop]
+            with np.errstate(over="ignore", invalid="ignore"):
+                embedding[part], stress[part] = self._map_unequal_rows(queries.take(part), part)
+        check_finite_embedding(embedding)
+        better = np.searchsorted(np.sort(self.stress_per_point_), stress, side="left")
+        return MappedRows(embedding, stress, 1.0 - better / n)
 
     def _map_unequal_rows(self, queries: Any, row_numbers: Indices) -> tuple[Floats, Floats]:
         """Return the coordinates and the stress of new rows that are equal to no row of the fit."""

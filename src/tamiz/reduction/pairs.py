@@ -25,10 +25,8 @@ from tamiz.kernels.isotonic import (
 )
 from tamiz.kernels.majorization import (
     apply_weights,
-    condense,
     guttman_step,
     guttman_step_plane,
-    label_components,
     regression_sums,
 )
 from tamiz.kernels.primitives import distance_keys
@@ -131,6 +129,15 @@ class CondensedPairs:
         for i in range(self.n - 1):
             out[i, i + 1 :] = out[i + 1 :, i] = self.later_pairs(i, values)
         return out
+
+
+def condense(block: Floats, unit: float, out: NDArray[Any]) -> None:
+    """Fill out with the condensed upper triangle of a block, divided by a unit."""
+    at = 0
+    for i, row in enumerate(block):
+        later = row[i + 1 :]
+        np.divide(later, unit, out=out[at : at + len(later)], casting="same_kind")
+        at += len(later)
 
 
 def condensed_indices(i: NDArray[np.int64], j: NDArray[np.int64], n: int) -> NDArray[np.int64]:
@@ -279,9 +286,7 @@ def _check_connected(pairs: CondensedPairs, weights: NDArray[Any] | None, row_nu
         raise DataError(
             f"Row {row_numbers[row]} {reason}, so that its position is undefined. Remove it or add a dissimilarity."
         )
-    labels = np.arange(pairs.n, dtype=np.int32)
-    label_components(pairs.weights, pairs.n, labels)
-    components = Components.from_labels(labels)
+    components = Components.from_labels(_label_components(pairs))
     if len(components) > 1:
         smallest = int(np.argmin(components.sizes))
         some = row_numbers[np.flatnonzero(components.labels == smallest)]
@@ -290,6 +295,22 @@ def _check_connected(pairs: CondensedPairs, weights: NDArray[Any] | None, row_nu
             f"{list_names(some)} relative to the others is undefined. Add a dissimilarity between them, or fit each component "
             "separately."
         )
+
+
+def _label_components(pairs: CondensedPairs) -> NDArray[np.int32]:
+    """Return for each row the lowest row that is connected to it by pairs with positive weights."""
+    labels = np.full(pairs.n, -1, dtype=np.int32)
+    for first in range(pairs.n):
+        rows = [first] if labels[first] < 0 else []
+        labels[rows] = first
+        while rows:
+            i = rows.pop()
+            earlier = pairs.weights[condensed_indices(np.arange(i), np.array(i), pairs.n)]
+            joined = np.concatenate([earlier, [0.0], pairs.later_pairs(i, pairs.weights)]) > 0
+            new = np.flatnonzero(joined & (labels < 0))
+            labels[new] = first
+            rows += new.tolist()
+    return labels
 
 
 class Transformation(ABC):

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.kernels.majorization import condense, expand_condensed, impute_by_triangle, stress_per_point
+from tamiz.kernels.majorization import expand_condensed, impute_by_triangle, stress_per_point
 from tamiz.reduction.base import check_distinct_points, read_initial_embedding
 from tamiz.reduction.classical_scaling import scale_coordinates, scale_distances
 from tamiz.reduction.dissimilarities import Dissimilarities
@@ -23,6 +23,7 @@ from tamiz.reduction.pairs import (
     RatioTransformation,
     Transformation,
     accumulate,
+    condense,
 )
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.validation import check_memory

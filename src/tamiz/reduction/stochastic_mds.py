@@ -13,11 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.majorization import CITYBLOCK, EUCLIDEAN, HALF_SQUARES, PANEL_ROWS, move_towards_anchors
-from tamiz.neighbors.row_encoders import RowEncoder
-from tamiz.reduction.base import Reducer, read_initial_embedding
+from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.classical_scaling import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
+from tamiz.reduction.dissimilarities import DissimilarityReducer
 from tamiz.reduction.krylov import power_of_two
 from tamiz.reduction.landmarks import LandmarkScaling, RowSubsets, create_subsets, default_n_landmarks, random_landmarks
 from tamiz.reduction.stress import SampledPairs, SampledStress, minimize_row_stress
@@ -25,8 +24,8 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.table.feature_checks import record_features
 
 Float32Array = NDArray[np.float32]
 
@@ -252,7 +251,7 @@ _REFERENCE_ROWS = 1000
 _NEW_ROWS_PER_BATCH = 4096
 
 
-class StochasticMDS(Reducer):
+class StochasticMDS(DissimilarityReducer):
     """Metric multidimensional scaling by stochastic gradient descent on random pairs, without a matrix of dissimilarities.
 
     .. math:: \\min_X \\sum_{i < j} (\\delta_{ij} - \\|x_i - x_j\\|)^2
@@ -334,12 +333,7 @@ class StochasticMDS(Reducer):
 
     dissimilarities: ClassVar = tuple(KERNEL_METRICS)
     invariants: ClassVar[Invariants] = {
-        "_dissimilarities": InstanceOf(Dissimilarities),
         "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
-        "_row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
-        ),
         "_reference_rows": IntegerArray("s", below="n", distinct=True),
         "sampled_stress_": Number(0.0),
         "sampled_stress_error_": Number(0.0),
@@ -389,10 +383,8 @@ class StochasticMDS(Reducer):
         if sparse.issparse(X):
             raise TypeError("StochasticMDS does not support sparse matrices. Pass X.toarray(), or use LandmarkMDS.")
         with parallel.thread_session():
-            rows, encoder = read_dissimilarities(X, metric, "StochasticMDS")
+            rows, encoder = self._read_rows(X, m)
             subsets = create_subsets(rows, metric)
-            if m >= subsets.n:
-                raise ValueError(f"n_components must be below the number of rows = {subsets.n:,}, got {m:,}.")
             check_memory(
                 48.0 * subsets.n * m,
                 f"The coordinates of {subsets.n:,} rows in {m:,} dimensions",
@@ -455,28 +447,15 @@ class StochasticMDS(Reducer):
             [note], "The distance of two points approximates the distance of their rows in the table."
         )
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame or Table
-            New rows.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            rows = self._dissimilarities
-            queries = read_new_rows(rows, self._row_encoder, X)
-            equal, points = rows.points.match_rows(queries)
-            embedding = np.empty((queries.n_samples, self.embedding_.shape[1]))
-            embedding[equal] = self.embedding_[points]
-            others = np.setdiff1d(np.arange(len(embedding)), equal)
-            reference = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
-            for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
-                batch = queries.take(others[a:b])
-                dissimilarities = reference.distances(batch, 0, batch.n_samples)
-                embedding[others[a:b]] = minimize_row_stress(
-                    self.embedding_[self._reference_rows], dissimilarities
-                ).positions
-        return self._match_dtype(embedding, X)
+    def _map_new_rows(self, queries: Any) -> Floats:
+        rows, fitted = self._dissimilarities, self.embedding_[self._reference_rows]
+        equal, points = rows.points.match_rows(queries)
+        embedding = np.empty((queries.n_samples, fitted.shape[1]))
+        embedding[equal] = self.embedding_[points]
+        others = np.setdiff1d(np.arange(len(embedding)), equal)
+        reference = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
+        for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
+            batch = queries.take(others[a:b])
+            dissimilarities = reference.distances(batch, 0, batch.n_samples)
+            embedding[others[a:b]] = minimize_row_stress(fitted, dissimilarities).positions
+        return embedding
