@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from tests.reference import single_point as plain
 
 from tamiz.exceptions import DataError
-from tamiz.kernels.out_of_sample_stress import evaluate_stress
+from tamiz.kernels.majorization import evaluate_stress
 from tamiz.reduction.stress import initial_positions, minimize_row_stress
 from tamiz.runtime import parallel
 

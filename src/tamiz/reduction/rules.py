@@ -265,7 +265,7 @@ def describe_clusters(
     own = numbers[sample]
     half = _draw_half(own, groups, rng)
     search = RuleSearch([column[half] for column in values], described, weight[half])
-    held_out, test_weight = [column[~half] for column in values], weight[~half]
+    test_values, test_weight = [column[~half] for column in values], weight[~half]
     rules = []
     for k, size in enumerate(sizes, start=1):
         inside = own[~half] == k
@@ -277,7 +277,7 @@ def describe_clusters(
             n_test=int(np.count_nonzero(inside)),
         )
         conditions = search.find_rule(own[half] == k, max_conditions)
-        fulfilling = select_rows_of_rule(conditions, held_out, len(inside))
+        fulfilling = select_rows_of_rule(conditions, test_values, len(inside))
         if conditions and _is_confirmed(fulfilling, inside, test_weight):
             hits = float(test_weight[inside & fulfilling].sum())
             rule = replace(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.kernels.out_of_sample_stress import fill_starts, fit_rows
+from tamiz.kernels.majorization import fill_starts, fit_rows
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
 
