@@ -292,15 +292,7 @@ def _is_free(x: float, y: float, half: Floats, occupied: Sequence[tuple[float, f
 
 @dataclass(frozen=True)
 class Arrow:
-    """An arrow from the origin of a map.
-
-    Attributes
-    ----------
-    column : int
-        The row of the loadings that it shows.
-    x, y : float
-        Coordinates of its tip.
-    """
+    """An arrow from the origin of a map to (x, y), for a row of the loadings."""
 
     column: int
     x: float
@@ -310,17 +302,10 @@ class Arrow:
 def biplot_arrows(points: ArrayLike, loadings: ArrayLike, *, one_scale: bool) -> list[Arrow]:
     """Return the arrows of the columns with the largest loadings on two axes, the largest first.
 
-    Rows further along an arrow have larger values of its column. With equal units on both axes, an arrow points along the
-    regression slopes of its column on the axes. With axes scaled by their own spread, it points along the loadings.
-
-    Parameters
-    ----------
-    points : array-like of shape (n_rows, 2)
-        Coordinates of the rows, centred at 0.
-    loadings : array-like of shape (n_columns, 2)
-        For each column, its covariance with each axis divided by the standard deviation of the axis.
-    one_scale : bool
-        Whether one unit has the same length on both axes.
+    The coordinates of the rows, of shape (n_rows, 2), are centred at 0. A loading is the covariance of a column with an axis,
+    divided by the standard deviation of the axis. Rows further along an arrow have larger values of its column. With equal units
+    on both axes, an arrow points along the regression slopes of its column on the axes. With axes scaled by their own spread, it
+    points along the loadings.
     """
     points, loadings = (np.reshape(pairs, (-1, 2)).astype(np.float64) for pairs in (points, loadings))
     spreads = np.sqrt(np.mean(points**2, axis=0))

@@ -156,19 +156,7 @@ def colormap() -> Any:
 def draw_null_histogram(
     null_values: Floats, observed: float, label: str, p_value: float, ax: Axes | None = None
 ) -> Axes:
-    """Draw a histogram of the permutation null distribution and a line at the observed value.
-
-    Parameters
-    ----------
-    null_values : ndarray of shape (n_draws,)
-    observed : float
-    label : str
-        Label of the value axis.
-    p_value : float
-        Shown above the panel.
-    ax : matplotlib Axes, default=None
-        Axes to draw on; None creates a new figure.
-    """
+    """Draw a histogram of the permutation null distribution and a line at the observed value; ax=None creates a new figure."""
     panel = get_panel(ax)
     n_bins = int(np.clip(np.sqrt(len(null_values)), 5, _MAX_BINS))
     heights, _, _ = panel.hist(

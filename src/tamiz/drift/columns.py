@@ -95,11 +95,7 @@ def share_columns(
 ) -> tuple[list[SharedColumn], dict[str, tuple[str, str]], dict[str, str]]:
     """Return the columns of both tables, those of other kinds, and those that cannot be compared with the reason.
 
-    Parameters
-    ----------
-    first, second : Table
-    inferred : dict of str to str
-        The kinds of the second table before those of the first were declared.
+    `inferred` are the kinds of the second table before those of the first were declared.
     """
     shared, other_kinds, not_compared = [], dict[str, tuple[str, str]](), dict[str, str]()
     position = {column.name: j for j, column in enumerate(second.schema.columns)}
@@ -156,11 +152,7 @@ def _merge_levels(first: Column, second: Column, codes: NDArray[Any]) -> tuple[t
 def compare_columns(shared: Sequence[SharedColumn], weight: tuple[Floats, Floats]) -> list[ColumnDrift]:
     """Return how each column differs, the largest change first.
 
-    Parameters
-    ----------
-    shared : sequence of SharedColumn
-    weight : tuple of ndarray of shape (n_rows,)
-        The weights of the rows, whose sums are the numbers of rows that they count as.
+    The weights of the rows have the sums of the numbers of rows that they count as.
     """
     found = list(parallel.map_blocks(lambda one: _compare(one, weight), shared))
     parts = ("p_value", "missing_p_value", "new_p_value")

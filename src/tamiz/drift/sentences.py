@@ -220,14 +220,7 @@ def format_score(value: float) -> str:
 
 
 def verdict_lines(found: TableComparison, seconds: float | None = None) -> list[str]:
-    """Return both tables, how many columns have changed, the scores, the warnings, and the columns of the largest changes.
-
-    Parameters
-    ----------
-    found : TableComparison
-    seconds : float, default=None
-        How long the comparison took.
-    """
+    """Return both tables, how many columns have changed, the scores, the warnings, and the columns of the largest changes."""
     title = "   ->   ".join(
         f"{shorten(one.name, 30)} {count_with_noun(one.n_rows, 'row')} x {count_with_noun(one.n_columns, 'column')}"
         for one in (found.first, found.second)

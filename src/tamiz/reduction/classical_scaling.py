@@ -222,14 +222,7 @@ def principal_axes_rotation(points: Floats) -> LinearProjection:
 class NegativeShare:
     """The share of negative eigenvalues: their absolute sum over the absolute sum of all eigenvalues.
 
-    Attributes
-    ----------
-    value, error : float
-        In [0, 1], and its standard error; 0 if all eigenvalues are computed.
-    absolute_sum : float
-        The absolute sum of all eigenvalues.
-    negative_error : float
-        The standard error of the absolute sum of the negative eigenvalues.
+    `error` is its standard error, and `negative_error` that of the absolute sum of the negative ones; 0 if all are computed.
     """
 
     value: float

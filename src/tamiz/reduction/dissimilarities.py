@@ -164,13 +164,7 @@ class Similarities(PairwisePoints):
         )
 
     def new_points(self, rows: Any) -> Self:
-        """Check the similarities of new rows and return them as queries.
-
-        Parameters
-        ----------
-        rows : array-like of shape (n_new, n_samples)
-            The similarities of new rows to all training rows.
-        """
+        """Check the similarities of new rows to all training rows, of shape (n_new, n_samples), and return them as queries."""
         similarities = as_float_matrix(rows, _NOUN, _METRIC)
         check_new_rows(similarities, len(self._training_self_similarities), _NOUN)
         raise_fault(worst_row_fault(similarities, _faults_of_values))

@@ -45,15 +45,7 @@ Callback = Callable[[int, float, Floats], object]
 
 
 class Descent(ABC):
-    """Descent of a cost by the coordinates of rows.
-
-    Attributes
-    ----------
-    n_steps : int
-        Steps done.
-    history : list of (int, float)
-        Steps done, and the cost, at each evaluation.
-    """
+    """Descent of a cost by the coordinates of rows; `history` has the steps done and the cost at each evaluation."""
 
     steps_name: ClassVar[str]
 

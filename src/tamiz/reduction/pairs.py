@@ -57,15 +57,8 @@ DISTANCE_GUARD = {np.dtype(np.float64): 1e-200, np.dtype(np.float32): 1e-30}
 class CondensedPairs:
     """Values and weights of all pairs of n rows, in the order of `scipy.spatial.distance.pdist`.
 
-    Attributes
-    ----------
-    n : int
-    values : ndarray of shape (n (n - 1) / 2,)
-        Dissimilarities divided by `unit`, a power of two, the largest near 1; 0 where missing.
-    weights : ndarray of the same shape, or of shape (0,)
-        The largest near 1; 0 where the dissimilarity is missing. Empty for equal weights.
-    dtype : dtype
-        Type of points and weights, float64 or float32. `values` have this type or float64.
+    Values are dissimilarities divided by `unit`, a power of two, the largest near 1; weights are empty for equal weights. Both are
+    0 where a dissimilarity is missing. `dtype` is that of points and weights; values have this type or float64.
     """
 
     n: int

@@ -326,18 +326,10 @@ def _is_confirmed(fulfilling: Masks, inside: Masks, weight: Floats) -> bool:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the values of a column as a table stores them.
+    """A condition on the values of a column, at a position among those of the search, as a table stores them.
 
-    Attributes
-    ----------
-    column : int
-        The position of the column among those of the search.
-    low, high : float
-        A number fulfils the condition if low < number <= high, or if it equals both.
-    levels : tuple of int
-        The codes that fulfil the condition; empty for a number.
-    missing : bool
-        Whether only missing values fulfil the condition.
+    A number fulfils it if low < number <= high, or if it equals both; a code if it is one of the levels, which are empty for a
+    number; with `missing`, only missing values fulfil it.
     """
 
     column: int
@@ -417,13 +409,6 @@ class RuleSearch:
     Numbers are binned between thresholds, and categories by level; missing values have a bin of their own. For every rule of the
     beam, one pass over its rows counts the weights in all bins of all columns, and the best condition of each kind is derived from
     the counts.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_rows,)
-        The values as a table stores them.
-    schema_columns : sequence of Column
-    weight : ndarray of shape (n_rows,)
     """
 
     def __init__(self, columns: Sequence[NDArray[Any]], schema_columns: Sequence[Column], weight: Floats) -> None:
@@ -518,17 +503,9 @@ def _select_beam(extended: list[tuple[_Rule, _Extension]], bins: _Bins) -> list[
 
 @dataclass(frozen=True)
 class _Bins:
-    """The bin of every row in every column.
+    """The bin of every row in every column, of shape (n_columns, n_rows), and the number of bins of each column.
 
-    Attributes
-    ----------
-    of_rows : ndarray of shape (n_columns, n_rows)
-    sizes : ndarray of shape (n_columns,)
-        Numbers of bins.
-    missing_bin : int
-        The bin of missing values, after those of all columns.
-    numeric : ndarray of int
-        The numeric columns.
+    The bin of missing values is after those of all columns. `numeric` are the positions of numeric columns.
     """
 
     of_rows: Indices

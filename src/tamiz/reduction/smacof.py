@@ -215,20 +215,11 @@ class ConjugateGradientSolver:
 
 
 class StressMinimizer:
-    """Minimises stress from an initial configuration.
+    """Minimises stress from an initial configuration; `stress_history` has Kruskal's stress-1 at the start and after each step.
 
     Every step lowers the stress. The L-BFGS step is tried first, and shortened once if it raises the stress. If that fails, the
     doubled Guttman step and then the Guttman step itself are used, which never raise it. Configurations are compared at their best
     scale.
-
-    Attributes
-    ----------
-    state : StressState
-    stress_history : list of float
-        Kruskal's stress-1 at the start and after each step.
-    n_iter : int
-        Number of iterations.
-    converged : bool
     """
 
     def __init__(self, function: StressFunction, points: Floats) -> None:

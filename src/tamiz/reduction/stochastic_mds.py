@@ -263,14 +263,8 @@ class StochasticMDS(DissimilarityReducer):
 class RowPanels:
     """Rows of numbers in panels, and majorisation steps of their map coordinates against some of them, the anchors.
 
-    The values, of shape (n, p), have length 1 for the cosine dissimilarity.
-
-    Attributes
-    ----------
-    unit : float
-        Unit of dissimilarities and map coordinates in the panels, a power of two.
-    spread : float
-        The largest distance of a number from the mean of its column.
+    The values, of shape (n, p), have length 1 for the cosine dissimilarity. `unit`, a power of two, is that of dissimilarities and
+    map coordinates in the panels; `spread` is the largest distance of a number from the mean of its column.
     """
 
     def __init__(self, values: Floats, dissimilarity: str) -> None:

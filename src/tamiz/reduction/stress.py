@@ -47,13 +47,7 @@ class SampledStress:
 class SampledPairs:
     """A sample of pairs with their dissimilarities: all pairs of up to 1,024 rows, else the pairs within random disjoint groups.
 
-    Attributes
-    ----------
-    exact : bool
-        Whether the sample contains all pairs.
-    rows : ndarray of shape (n_groups, size)
-    dissimilarities : ndarray of shape (n_groups, size (size - 1) / 2)
-        Divided by `unit`, a power of two near the largest.
+    `rows` have the shape (n_groups, size); the dissimilarities of the pairs of each group are divided by `unit`, a power of two.
     """
 
     def __init__(self, subsets: RowSubsets, rng: np.random.Generator) -> None:

@@ -399,16 +399,8 @@ def joint_affinities(edges: Edges, perplexity: float) -> sparse.csr_array:
 class DivergenceDescent(Descent):
     """Descent of the Kullback-Leibler divergence from initial points; the setting of a step is its exaggeration.
 
-    Parameters
-    ----------
-    affinities : csr_array of shape (n, n)
-        Symmetric, with the sum 1, in float32.
-    points : ndarray of shape (n, m)
-        The initial points.
-    learning_rate : float or None
-        None is n divided by the exaggeration of the step.
-    method : str or None
-        The repulsion; None chooses again before each check.
+    The affinities are symmetric, with the sum 1, in float32. Without a learning rate, it is n divided by the exaggeration of the
+    step. Without a method, that of the repulsion is chosen at every step.
     """
 
     steps_name = "Iterations"
@@ -583,13 +575,8 @@ class GridField(RepulsionField):
     """Points counted on a grid, whose potential is computed by FFT and interpolated, for one or two coordinates.
 
     Linderman et al. (2019) convolve four weights of each point with the kernels of the forces. Here the number of points is
-    convolved with the kernel of the potential, whose gradient the splines return: a quarter of the transforms.
-
-    Parameters
-    ----------
-    points
-    margin : float, default=0
-        Width around the points in which the field is defined too; queries outside are moved to its border.
+    convolved with the kernel of the potential, whose gradient the splines return: a quarter of the transforms. The field is defined
+    within a margin around the points too; queries outside are moved to its border.
     """
 
     def __init__(self, points: Floats, margin: float = 0.0) -> None:

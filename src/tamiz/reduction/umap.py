@@ -422,14 +422,7 @@ class UMAP(NeighborEmbedding):
 
 
 def _regression_weights(z: Floats, places: Floats, a: float, b: float) -> Floats:
-    """Return the weights of neighbours in the locally linear regression at each point.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n, m)
-    places : ndarray of shape (n, k, m)
-        The places of the neighbours.
-    """
+    """Return the weights of neighbours, at places of shape (n, k, m), in the locally linear regression at each of n points."""
     weights = 1.0 / (1.0 + a * np.linalg.norm(places - z[:, None], axis=2) ** (2.0 * b))
     weights /= weights.sum(axis=1, keepdims=True)
     mean = (weights[:, None] @ places)[:, 0]
@@ -538,18 +531,10 @@ def joint_memberships(edges: Edges, local_connectivity: float, mix_ratio: float)
 
 
 def intersect_target(memberships: sparse.csr_array, y: ArrayLike, weight: float, n_neighbors: int) -> sparse.csr_array:
-    """Return memberships for which near rows have a similar target too.
+    """Return memberships for which near rows have a similar target too; rows with a missing value have no target.
 
-    Parameters
-    ----------
-    memberships : csr_array of shape (n, n)
-    y : array of shape (n,)
-        Classes or numbers; rows with a missing value have no target.
-    weight : float
-        From 0, where different classes are joined by a twelfth and numbers hardly count, to 1, where only rows of the same class,
-        or of near values, are joined.
-    n_neighbors : int
-        Rows of the most similar values for each row, itself included.
+    A weight of 0 joins different classes by a twelfth, and numbers hardly count; with 1 only rows of the same class, or of near
+    values, are joined. Each row has `n_neighbors` rows of the most similar values, itself included.
     """
     values, is_number = read_target_vector(y, "y")
     n = memberships.shape[0]
@@ -626,14 +611,7 @@ def _values_of_pairs(graph: sparse.csr_array, pairs: sparse.csr_array, most: flo
 class EdgeSampling(Descent):
     """Descent of the cross entropy from initial points; a step is an epoch, and its setting the learning rate.
 
-    Parameters
-    ----------
-    memberships : csr_array of shape (n, n)
-        Symmetric, from 0 to 1.
-    points : ndarray of shape (n, m)
-        The initial points.
-    settings : Epoch
-        The map, the repulsion and the seed; `number` is the number of the first epoch.
+    The memberships are symmetric. Of the settings, `number` is the number of the first epoch.
     """
 
     steps_name = "Epochs"
