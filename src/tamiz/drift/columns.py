@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks, is_missing
-from tamiz.drift.result import ColumnDrift
-from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
+from tamiz.drift.result import FDR_LEVEL, MIN_NEW, ColumnDrift
 from tamiz.runtime import parallel
 from tamiz.statistics.multiple_testing import adjust_p_values
 from tamiz.statistics.two_samples import (

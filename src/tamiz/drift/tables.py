@@ -30,8 +30,8 @@ from tamiz.drift.result import (
     OutsideRow,
     TableComparison,
     TargetDrift,
+    collect_warnings,
 )
-from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.evaluator import WrapperEvaluator
 from tamiz.models.fold_scorer import score_folds
