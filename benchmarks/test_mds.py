@@ -11,9 +11,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tamiz.reduction import PCA
-from tamiz.reduction.majorization.guttman import EqualRows, StressFunction
-from tamiz.reduction.majorization.pairs import CondensedPairs
-from tamiz.reduction.majorization.transformations import RatioTransformation
+from tamiz.reduction.pairs import CondensedPairs, RatioTransformation
+from tamiz.reduction.smacof import EqualRows, StressFunction
 from tamiz.runtime import parallel
 
 from . import processes

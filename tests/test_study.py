@@ -31,9 +31,8 @@ from tamiz.criteria import (
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import Binary, ConnectedRadius, Graph, HeatKernel, KNearest, Radius, SameClass
 from tamiz.reduction import PCA, UMAP, LaplacianEigenmaps, axis_correlations, cluster_rules
-from tamiz.reduction import registry as reducers
 from tamiz.reduction.base import ImageSet
-from tamiz.reduction.named_maps import make_reducer
+from tamiz.reduction.named_maps import find_map_method
 from tamiz.report import Result
 from tamiz.report.columns import ranking_notes
 from tamiz.search import BestFirst, Evaluations, Forward, RandomSubsets
@@ -301,7 +300,7 @@ def test_a_random_search_finds_what_the_selector_finds_with_the_same_seed(table)
 
 
 def test_the_maps_are_those_of_the_reducers(found, table):
-    pca = make_reducer(reducers["pca"], table.schema, "", "seuclidean").fit(table)
+    pca = find_map_method("pca").make_reducer(table.schema, "seuclidean").fit(table)
     drawn, *_, on_graph, embedded = found["maps"]
     eigenmap = LaplacianEigenmaps(10, graph=USUAL, disconnected="connect").fit(table)
     assert (on_graph["id"], on_graph["label"]) == ("laplacian_eigenmaps", "Laplacian eigenmaps")
@@ -319,7 +318,7 @@ def test_the_maps_are_those_of_the_reducers(found, table):
 
 
 def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its_first_axes(found, table):
-    pca = make_reducer(reducers["pca"], table.schema, "", "seuclidean").fit(table)
+    pca = find_map_method("pca").make_reducer(table.schema, "seuclidean").fit(table)
     explained = found["maps"][0]["explanation"]
     expected = axis_correlations(table, pca.embedding_[:, :4])
     assert explained["columns"] == expected.columns
@@ -330,7 +329,7 @@ def test_every_map_is_explained_by_the_rank_correlations_of_the_columns_with_its
 
 
 def test_every_map_has_the_rules_of_its_visible_clusters(found, table):
-    pca = make_reducer(reducers["pca"], table.schema, "", "seuclidean").fit(table)
+    pca = find_map_method("pca").make_reducer(table.schema, "seuclidean").fit(table)
     clusters = found["maps"][0]["clusters"]
     seed = int(np.random.default_rng(found["seed"]).integers(2**63))
     expected = cluster_rules(table, pca.embedding_[:, :2], random_state=seed)

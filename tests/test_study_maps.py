@@ -26,9 +26,8 @@ from tamiz.reduction import (
     LandmarkMDS,
     LaplacianEigenmaps,
     LocallyLinearEmbedding,
-    registry,
 )
-from tamiz.reduction.named_maps import list_map_methods, make_reducer, map_variants, max_fitted_rows
+from tamiz.reduction.named_maps import list_map_methods, max_fitted_rows
 from tamiz.table.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
@@ -44,7 +43,7 @@ def study(*data, map_columns="all", **more):
 
 def test_the_default_maps_are_those_that_the_documentation_names():
     named = "PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP"
-    usual = [one.label for one in list_map_methods() if one.variant.is_default]
+    usual = [one.label for one in list_map_methods() if one.is_default]
     assert usual == ["PCA", "Metric MDS", "Ordinal MDS", "Laplacian eigenmaps", "UMAP"]
     reduce_help = next(option.help for option in study_command.params if "--reduce" in option.opts)
     for text in (tamiz.study.__doc__, reduce_help, README.read_text(encoding="utf-8")):
@@ -226,9 +225,8 @@ def test_locally_linear_embedding_is_described_by_its_method_and_its_components(
 
 
 def test_every_method_of_the_registry_draws_its_maps(table):
-    for entry in registry.of_kind("map"):
-        for variant in map_variants(entry):
-            assert isinstance(make_reducer(entry, table.schema, variant.name, "seuclidean"), entry.load())
+    for method in list_map_methods():
+        assert isinstance(method.make_reducer(table.schema, "seuclidean"), method.entry.load())
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ SETTINGS = {
 }
 SMALLER_TASKS = {
     "autoencoder_network._PRODUCTS_PER_TASK": 2**10,
-    "majorization.pairs._PAIRS_PER_TASK": 2**12,
-    "majorization.transformations._ENTRIES_PER_TASK": 2**12,
+    "pairs._PAIRS_PER_TASK": 2**12,
+    "pairs._ENTRIES_PER_TASK": 2**12,
 }
 
 

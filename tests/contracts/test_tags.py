@@ -14,7 +14,7 @@ from tamiz.criteria import PermutationImportance
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import MDS, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
-from tamiz.reduction.stochastic_descent import KERNEL_METRICS
+from tamiz.reduction.stochastic_mds import KERNEL_METRICS
 
 from .test_scikit_learn import ESTIMATORS, VARIANTS
 

@@ -20,7 +20,7 @@ from tamiz.neighbors import BruteForce, KDTree, NNDescent
 from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.spanning_tree import spanning_tree
 from tamiz.reduction import MDS, UMAP, Isomap, LandmarkMDS, LaplacianEigenmaps, LocallyLinearEmbedding
-from tamiz.reduction.layouts.affinities import shortest_edges
+from tamiz.reduction.graph_reducer import shortest_edges
 from tamiz.search import Forward
 
 IRIS, SPECIES = load_iris(return_X_y=True)

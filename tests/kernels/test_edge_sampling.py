@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from tamiz.kernels.edge_sampling import LANES, Epoch, move_rows, power
-from tamiz.reduction.layouts.edge_sampling import EdgeSampling
+from tamiz.reduction.umap import EdgeSampling
 
 from ..reference import umap as reference
 

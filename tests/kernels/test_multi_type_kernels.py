@@ -46,6 +46,6 @@ def test_only_the_type_that_is_called_is_compiled():
 
 def test_each_type_is_a_kernel_of_its_file_and_has_a_name_of_its_own():
     names = find_kernels(majorization)
-    assert {"condense_float64", "condense_float32"} <= set(names)
-    assert "condense" not in names
-    assert names["condense_float32"].function.__qualname__ == "condense_float32"
+    assert {"apply_weights_float64", "apply_weights_float32"} <= set(names)
+    assert "apply_weights" not in names
+    assert names["apply_weights_float32"].function.__qualname__ == "apply_weights_float32"

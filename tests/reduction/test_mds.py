@@ -17,9 +17,14 @@ from tamiz import RankSelector, load, save
 from tamiz.criteria import LinearCoefficient
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.reduction import MDS, ClassicalMDS, StochasticMDS
-from tamiz.reduction.majorization.guttman import ConjugateGradientSolver, EqualRows, StressFunction, WeightMatrixSolver
-from tamiz.reduction.majorization.pairs import CondensedPairs
-from tamiz.reduction.majorization.smacof import create_transformation
+from tamiz.reduction.pairs import CondensedPairs
+from tamiz.reduction.smacof import (
+    ConjugateGradientSolver,
+    EqualRows,
+    StressFunction,
+    create_transformation,
+    make_weight_solver,
+)
 from tamiz.runtime import parallel, progress
 
 R = json.loads((HERE / "r_smacof.json").read_text())
@@ -154,8 +159,8 @@ def test_conjugate_gradients_divide_as_the_factored_matrix_does(shared, monkeypa
     first = np.arange(60)
     first[40:] = first[:20]
     groups = EqualRows(first if shared else np.arange(60))
-    exact = WeightMatrixSolver.create(pairs, groups)(sums, X.T)
-    monkeypatch.setattr("tamiz.reduction.majorization.guttman._CG_TOLERANCE", 1e-12)
+    exact = make_weight_solver(pairs, groups)(sums, X.T)
+    monkeypatch.setattr("tamiz.reduction.smacof._CG_TOLERANCE", 1e-12)
     start = groups.means(X.T - X.T.mean(axis=1, keepdims=True))
     np.testing.assert_allclose(ConjugateGradientSolver(pairs, groups)(sums, start), exact, atol=1e-10)
 
@@ -256,14 +261,14 @@ def test_the_unit_of_the_distances_is_that_of_the_map(kind):
 def test_many_pairs_are_stored_as_float32_at_nearly_the_same_stress(kind, monkeypatch):
     X = np.random.default_rng(2).normal(size=(600, 5))
     short = MDS(kind=kind, tol=1e-8).fit(X)
-    monkeypatch.setattr("tamiz.reduction.majorization.pairs.MAX_FLOAT64_ROWS", 1000)
+    monkeypatch.setattr("tamiz.reduction.pairs.MAX_FLOAT64_ROWS", 1000)
     assert short.stress_ == pytest.approx(MDS(kind=kind, tol=1e-8).fit(X).stress_, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["metric", "interval", "ordinal"])
 def test_threads_change_no_bit(kind, monkeypatch):
-    for name in ("pairs._PAIRS_PER_TASK", "transformations._ENTRIES_PER_TASK"):
-        monkeypatch.setattr(f"tamiz.reduction.majorization.{name}", 2**12)
+    for name in ("pairs._PAIRS_PER_TASK", "pairs._ENTRIES_PER_TASK"):
+        monkeypatch.setattr(f"tamiz.reduction.{name}", 2**12)
     X = np.random.default_rng(3).normal(size=(300, 4)).round(1)
     maps = []
     for n_jobs in (1, 2):

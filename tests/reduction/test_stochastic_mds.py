@@ -12,8 +12,8 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import MDS, StochasticMDS
 from tamiz.reduction.dissimilarities import read_dissimilarities
 from tamiz.reduction.landmarks import create_subsets
-from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.stochastic_descent import RowPanels, StochasticDescent, metric_values
+from tamiz.reduction.stochastic_mds import RowPanels, StochasticDescent, metric_values
+from tamiz.reduction.stress import SampledPairs
 from tamiz.runtime import progress
 from tamiz.runtime.random import make_rng
 

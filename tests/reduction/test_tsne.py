@@ -12,9 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from tamiz.exceptions import ConvergenceWarning, DataError, TamizWarning
 from tamiz.graphs import Binary, Graph, KNearest, Radius
 from tamiz.reduction import TSNE
-from tamiz.reduction.layouts.affinities import joint_affinities, shortest_edges
-from tamiz.reduction.layouts.divergence import DivergenceDescent
-from tamiz.reduction.layouts.repulsion import METHODS, build_field, choose_method
+from tamiz.reduction.graph_reducer import shortest_edges
+from tamiz.reduction.tsne import METHODS, DivergenceDescent, build_field, choose_method, joint_affinities
 from tamiz.runtime import parallel
 
 from ..reference import tsne as reference

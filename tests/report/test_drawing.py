@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tamiz.display import EigenvalueDisplay, QualityDisplay, ShepardDisplay
-from tamiz.display.coloring import escape_text
+from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 
 from . import sample

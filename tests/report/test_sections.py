@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tamiz.display import figures
-from tamiz.display.arrows import biplot_arrows
+from tamiz.display.embedding import biplot_arrows
 from tamiz.report import drawing
 from tamiz.report.columns import ranking_notes
 from tamiz.report.maps import collect_graph, collect_maps

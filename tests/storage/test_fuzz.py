@@ -10,8 +10,7 @@ import pytest
 from tamiz import load, save
 from tamiz.exceptions import DataError
 from tamiz.neighbors.points import EuclideanPoints
-from tamiz.reduction.classical.extension import GowerExtension
-from tamiz.reduction.classical.inner_products import SquaredDistances
+from tamiz.reduction.classical_scaling import GowerExtension, SquaredDistances
 from tamiz.storage import records
 from tamiz.storage.invariants import collect_invariants
 from tamiz.table.schema import Column, Schema

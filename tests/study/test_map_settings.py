@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 import tamiz
-from tamiz.reduction import MDS, PCA, Autoencoder, LandmarkMDS, registry
+from tamiz.reduction import MDS, PCA, Autoencoder, LandmarkMDS
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.named_maps import MapVariant, make_reducer, map_variants, max_fitted_rows
+from tamiz.reduction.named_maps import find_map_method, list_variants, max_fitted_rows
 from tamiz.runtime.registry import Entry
 from tamiz.table.factory import as_table
 
@@ -71,25 +71,25 @@ def test_a_map_needs_no_method_for_a_study():
 def test_a_registered_map_without_own_settings_gets_those_of_every_map(monkeypatch: Any):
     entry = Entry("first_columns", "tests", "nowhere", "FirstColumns", "map", "First columns")
     monkeypatch.setattr(Entry, "load", lambda _: FirstColumns)
-    assert map_variants(entry) == (MapVariant(),)
-    schema = as_table(X[:2]).schema
-    reducer = make_reducer(entry, schema, "", "seuclidean")
+    (method,) = list_variants(entry)
+    assert (method.id, method.label, method.is_default) == ("first_columns", "First columns", True)
+    reducer = method.make_reducer(as_table(X[:2]).schema, "seuclidean")
     assert reducer.get_params() == {"n_components": 1, "random_state": 0}
     assert (max_fitted_rows(FirstColumns()), max_fitted_rows(Scaled())) == (None, 2000)
 
 
 def test_the_settings_of_a_study_are_those_of_the_method():
     schema = as_table(X).schema
-    for name, variant, expected in [
-        ("pca", "", PCA(3, standardize=True)),
-        ("mds", "ordinal", MDS(kind="ordinal", dissimilarity="gower", random_state=0)),
-        ("landmark_mds", "", LandmarkMDS(dissimilarity="gower", random_state=0)),
+    for name, expected in [
+        ("pca", PCA(3, standardize=True)),
+        ("mds:ordinal", MDS(kind="ordinal", dissimilarity="gower", random_state=0)),
+        ("landmark_mds", LandmarkMDS(dissimilarity="gower", random_state=0)),
     ]:
-        assert repr(make_reducer(registry[name], schema, variant, "gower")) == repr(expected)
+        assert repr(find_map_method(name).make_reducer(schema, "gower")) == repr(expected)
 
 
 def test_an_autoencoder_is_no_default_map_and_is_trained_on_a_sample_of_many_rows():
-    assert [one.is_default for one in map_variants(registry["autoencoder"])] == [False]
+    assert not find_map_method("autoencoder").is_default
     assert max_fitted_rows(Autoencoder()) == 20_000
 
 

@@ -24,9 +24,8 @@ from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet, Reducer
-from tamiz.reduction.clusters import find_clusters
 from tamiz.reduction.named_maps import find_map_method, list_map_methods
-from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, most_correlated_columns
+from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, find_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
 from tamiz.report.records import (
     AxisCorrelationsRecord,
@@ -491,7 +490,7 @@ def resolve_maps(
     """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
     explicit = maps is not None
     wanted = []
-    for part in [one.id for one in list_map_methods() if one.variant.is_default] if maps is None else maps:
+    for part in [one.id for one in list_map_methods() if one.is_default] if maps is None else maps:
         if isinstance(part, str):
             method = find_map_method(part)
             reducer = method.make_reducer(schema, dissimilarity, max_rows)

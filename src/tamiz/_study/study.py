@@ -34,7 +34,7 @@ from tamiz.graphs.row_graph import RowGraph, build_row_graph, needs_graph, restr
 from tamiz.kernels._compilation import compile_ahead, default_kernels
 from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.majorization.pairs import MAX_FLOAT64_ROWS
+from tamiz.reduction.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records import LeakageExclusion, StudyRecord, TableRecord
 from tamiz.report.result import Result
 from tamiz.runtime import parallel

@@ -62,7 +62,7 @@ def compare_tables(
         show_json(found.to_dict())
     elif output is None and not sys.stdout.isatty():
         show_frame(found.to_frame("pyarrow"))
-    from tamiz.drift.sentences import verdict_lines
+    from tamiz.drift.result import verdict_lines
 
     messenger.write_verdict(verdict_lines(found, perf_counter() - started))
 

@@ -17,9 +17,8 @@ from sklearn.base import clone
 
 from tamiz.arrays import Floats
 from tamiz.comparison.alignment import procrustes_distances
-from tamiz.display.coloring import escape_text
 from tamiz.display.embedding import EmbeddingDisplay
-from tamiz.display.figures import INK, make_panels, write_svg
+from tamiz.display.figures import INK, escape_text, make_panels, write_svg
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, build_graphs
 from tamiz.graphs.edges import HeatKernel

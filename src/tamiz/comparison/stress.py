@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 
 from tamiz.arrays import Floats
 from tamiz.display import figures
-from tamiz.display.stress import StressDisplay
+from tamiz.display.quality import StressDisplay
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.dissimilarities import read_partial_dissimilarities
 from tamiz.reduction.mds import MDS

@@ -6,10 +6,10 @@ registry = Registry(
     __name__,
     """
     embedding       embedding:EmbeddingDisplay              display  Embedding
-    eigenvalues     eigenvalues:EigenvalueDisplay           display  Eigenvalues
-    images          images:ImageDisplay                     display  Images
-    stress          stress:StressDisplay                    display  Stress
-    point_stress    stress:PointStressDisplay               display  Stress of points
+    eigenvalues     quality:EigenvalueDisplay               display  Eigenvalues
+    images          embedding:ImageDisplay                  display  Images
+    stress          quality:StressDisplay                   display  Stress
+    point_stress    quality:PointStressDisplay              display  Stress of points
     shepard         quality:ShepardDisplay                  display  Shepard diagram
     quality         quality:QualityDisplay                  display  Curves of preserved neighbours
     ranking         column_selection:RankingDisplay         display  Ranking

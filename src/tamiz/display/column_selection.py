@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from tamiz.criteria import registry as criteria
 from tamiz.display import figures
-from tamiz.display.base import PanelDisplay, check_one_each, read_fitted, read_names, read_vector
-from tamiz.display.coloring import escape_text
+from tamiz.display.figures import PanelDisplay, check_one_each, escape_text, read_fitted, read_names, read_vector
 from tamiz.exceptions import DataError
 from tamiz.runtime.validation import check_integer
 

@@ -1,17 +1,23 @@
-"""Colours and the style of all figures; matplotlib is imported when one is drawn."""
+"""The style of all figures, panels that displays draw on, and checks of what is drawn; matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.arrays import Floats
+from tamiz.exceptions import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence, Sized
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,6 +40,7 @@ GRADIENT = ["#440154", "#414487", "#2a788e", "#1d8f6f", "#3a8f2e", "#8a8200"]
 INK, MUTED, FAINT, RULE, STRONG = "#20272c", "#5d6970", "#a3adb3", "#c6ccce", "#3f7f9f"
 
 
+_MAX_NAME_LENGTH = 40
 # More points of a class are pixels in an SVG.
 _MAX_VECTOR_POINTS = 300
 
@@ -149,19 +156,7 @@ def colormap() -> Any:
 def draw_null_histogram(
     null_values: Floats, observed: float, label: str, p_value: float, ax: Axes | None = None
 ) -> Axes:
-    """Draw a histogram of the permutation null distribution and a line at the observed value.
-
-    Parameters
-    ----------
-    null_values : ndarray of shape (n_draws,)
-    observed : float
-    label : str
-        Label of the value axis.
-    p_value : float
-        Shown above the panel.
-    ax : matplotlib Axes, default=None
-        Axes to draw on; None creates a new figure.
-    """
+    """Draw a histogram of the permutation null distribution and a line at the observed value; ax=None creates a new figure."""
     panel = get_panel(ax)
     n_bins = int(np.clip(np.sqrt(len(null_values)), 5, _MAX_BINS))
     heights, _, _ = panel.hist(
@@ -175,3 +170,75 @@ def draw_null_histogram(
     panel.set_ylim(top=_HEADROOM * float(np.max(heights)))
     add_legend(panel, loc="upper left" if observed > null_values.mean() else "upper right")
     return panel
+
+
+def escape_text(text: str) -> str:
+    """Return text for matplotlib: on one line, at most 40 characters, without mathematics.
+
+    Dollar signs are escaped, and a leading underscore is preceded by a space because matplotlib hides such labels.
+    """
+    line = "".join(char if char.isprintable() else " " for char in text)
+    short = line if len(line) <= _MAX_NAME_LENGTH else line[: _MAX_NAME_LENGTH - 1] + "…"
+    return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
+
+
+class PanelDisplay(ABC):
+    """A plot on one panel; a subclass draws it."""
+
+    ax_: Axes
+    figure_: Any
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None creates a new figure.
+        """
+        panel = get_panel(ax, height=self._height())
+        try:
+            self._draw(panel)
+        except Exception:
+            # A notebook would show the empty figure.
+            if ax is None:
+                close(panel.figure)
+            raise
+        self.ax_, self.figure_ = panel, panel.figure
+        return self
+
+    def _height(self) -> float:
+        return PANEL_HEIGHT
+
+    @abstractmethod
+    def _draw(self, panel: Axes) -> None:
+        """Check what is shown, and draw it."""
+
+
+def read_fitted(estimator: Any, attribute: str, advice: str) -> dict[str, Any]:
+    """Return the attributes of a fitted estimator; TypeError with the advice if it lacks one."""
+    check_is_fitted(estimator)
+    fitted = vars(estimator)
+    if attribute not in fitted:
+        raise TypeError(f"{type(estimator).__name__} has no {attribute}; {advice}.")
+    return fitted
+
+
+def read_vector(name: str, values: ArrayLike, dtype: type[np.generic] = np.float64) -> NDArray[Any]:
+    """Return values as a one-dimensional array of finite numbers; `name` is that of the parameter, for messages."""
+    vector: NDArray[Any] = check_array(np.asarray(values), dtype=dtype, ensure_2d=False, input_name=name)
+    if vector.ndim != 1:
+        raise DataError(f"{name} must be a list of numbers, got an array of shape {vector.shape}.")
+    return vector
+
+
+def check_one_each(name: str, values: Sized, n: int, thing: str) -> None:
+    """Raise DataError unless there is one value for each of n things, such as "point"."""
+    if len(values) != n:
+        raise DataError(f"{name} must have one value per {thing}: got {len(values):,} for {n:,}.")
+
+
+def read_names(names: Sequence[Any] | None, n: int, thing: str) -> list[str]:
+    found = [str(name) for name in (range(n) if names is None else names)]
+    check_one_each("names", found, n, thing)
+    return found

@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Masks, is_missing
-from tamiz.drift.records import ColumnDrift
-from tamiz.drift.sentences import FDR_LEVEL, MIN_NEW
+from tamiz.drift.result import FDR_LEVEL, MIN_NEW, ColumnDrift
 from tamiz.runtime import parallel
 from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import (
@@ -101,11 +100,7 @@ def share_columns(
 ) -> tuple[list[SharedColumn], dict[str, tuple[str, str]], dict[str, str]]:
     """Return the columns of both tables, those of other kinds, and those that cannot be compared with the reason.
 
-    Parameters
-    ----------
-    first, second : Table
-    inferred : dict of str to str
-        The kinds of the second table before those of the first were declared.
+    `inferred` are the kinds of the second table before those of the first were declared.
     """
     shared, other_kinds, not_compared = [], dict[str, tuple[str, str]](), dict[str, str]()
     position = {column.name: j for j, column in enumerate(second.schema.columns)}
@@ -162,11 +157,7 @@ def _merge_levels(first: Column, second: Column, codes: NDArray[Any]) -> tuple[t
 def compare_columns(shared: Sequence[SharedColumn], weight: tuple[Floats, Floats]) -> list[ColumnDrift]:
     """Return how each column differs, the largest change first.
 
-    Parameters
-    ----------
-    shared : sequence of SharedColumn
-    weight : tuple of ndarray of shape (n_rows,)
-        The weights of the rows, whose sums are the numbers of rows that they count as.
+    The weights of the rows have the sums of the numbers of rows that they count as.
     """
     found = list(parallel.map_blocks(lambda one: _compare(one, weight), shared))
     parts = ("p_value", "missing_p_value", "new_p_value")

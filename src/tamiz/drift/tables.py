@@ -21,17 +21,17 @@ from tamiz.assessment.leaks import find_leaks
 from tamiz.assessment.trials import ignore_known_warnings, resolve_scorings
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.drift.columns import SharedColumn, compare_columns, kinds_of_second, repeated_rows, share_columns
-from tamiz.drift.records import (
+from tamiz.drift.result import (
     AssociationDrift,
     ColumnDrift,
     ComparedTable,
     Membership,
     NewRows,
     OutsideRow,
+    TableComparison,
     TargetDrift,
+    collect_warnings,
 )
-from tamiz.drift.result import TableComparison
-from tamiz.drift.sentences import collect_warnings
 from tamiz.exceptions import DataError
 from tamiz.models.backends import RefitBackend
 from tamiz.models.evaluator import WrapperEvaluator

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from numpy.typing import NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
-from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.reduction.base import Reducer
-from tamiz.reduction.classical.additive_constant import CORRECTIONS
-from tamiz.reduction.classical.extension import Extension
-from tamiz.reduction.classical.scaling import (
+from tamiz.reduction.classical_scaling import (
+    CORRECTIONS,
     ClassicalSolution,
+    GowerExtension,
+    LinearProjection,
     format_negative_share,
     scale_coordinates,
     scale_distances,
     warn_of_zero_coordinates,
 )
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
+from tamiz.reduction.dissimilarities import DissimilarityReducer
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
-from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 
-class ClassicalMDS(Reducer):
+class ClassicalMDS(DissimilarityReducer):
     """Classical multidimensional scaling (principal coordinates analysis).
 
     .. math:: B = -\\tfrac12 C D^{(2)} C
@@ -137,16 +133,11 @@ class ClassicalMDS(Reducer):
     (1.0, array([ 2.,  0., -2.]))
     """
 
-    dissimilarities: ClassVar = DISSIMILARITIES
+    eigenvalues_: Floats
     invariants: ClassVar[Invariants] = {
-        "_dissimilarities": InstanceOf(Dissimilarities),
         "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
-        "_row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
-        ),
         "_extension": (
-            InstanceOf(Extension),
+            InstanceOf(LinearProjection, GowerExtension),
             Condition(lambda it: it._extension.accepts(it._dissimilarities), "does not map such rows"),
         ),
         "_extension.directions": FloatArray("k", "m"),
@@ -168,9 +159,6 @@ class ClassicalMDS(Reducer):
         self.dissimilarity = dissimilarity
         self.correction = correction
 
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), self.dissimilarity)
-
     @property
     def quadratic_cost(self) -> bool:
         """Whether a fit reads all pairs of rows: for all but Euclidean distances, which need only the rows."""
@@ -185,36 +173,25 @@ class ClassicalMDS(Reducer):
             Rows, their distances or their similarities. A failed fit leaves the estimator unchanged.
         y : ignored
         """
-        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
+        check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         if self.correction is not None:
-            check_choice("correction, where it is not None,", self.correction, tuple(CORRECTIONS))
+            check_choice("correction, where it is not None,", self.correction, CORRECTIONS)
         k = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
-            rows, encoder = read_dissimilarities(X, metric, "ClassicalMDS")
-            n = rows.points.n_samples
-            if k >= n:
-                raise ValueError(f"n_components must be below the number of rows = {n:,}, got {k:,}.")
+            rows, encoder = self._read_rows(X, k)
             values = rows.euclidean_coordinates()
             found = scale_distances(rows, k, self.correction) if values is None else scale_coordinates(values, k)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self._extension = rows, encoder, found.extension
         self.embedding_ = self._match_dtype(found.embedding, X)
-        self._set_fitted(found)
+        self.eigenvalues_, self.residuals_ = found.eigenvalues, found.residuals
+        self.eigenvalue_sum_, self.smallest_eigenvalue_ = found.eigenvalue_sum, found.smallest_eigenvalue
+        self.negative_share_, self.negative_share_error_ = found.negative_share.value, found.negative_share.error
+        self.goodness_of_fit_, self.goodness_of_fit_error_ = found.goodness_of_fit, found.goodness_of_fit_error
+        self.additive_constant_ = found.additive_constant
         self._warn_about_solution(found)
         return self
-
-    def _set_fitted(self, solution: ClassicalSolution) -> None:
-        self.eigenvalues_: Floats = solution.eigenvalues
-        self.residuals_: Floats = solution.residuals
-        self.eigenvalue_sum_, self.smallest_eigenvalue_, self.additive_constant_ = (
-            solution.eigenvalue_sum,
-            solution.smallest_eigenvalue,
-            solution.additive_constant,
-        )
-        self.negative_share_, self.negative_share_error_ = solution.negative_share.value, solution.negative_share.error
-        self.goodness_of_fit_: Floats = solution.goodness_of_fit
-        self.goodness_of_fit_error_: Floats = solution.goodness_of_fit_error
 
     @property
     def is_euclidean_(self) -> bool:
@@ -254,18 +231,5 @@ class ClassicalMDS(Reducer):
         proximity = "The distance of two points approximates the distance of their rows in the table."
         return self._describe(notes, proximity, spectrum_note=note)
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame or Table
-            New rows; with "precomputed" and "similarity" their distances or similarities to all rows of the fit, of shape
-            (n_new, n_samples). Weights of a Table are ignored.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            rows = self._dissimilarities
-            queries = read_new_rows(rows, self._row_encoder, X)
-            return self._match_dtype(self._extension.transform(rows, queries, self.embedding_), X)
+    def _map_new_rows(self, queries: Any) -> Floats:
+        return self._extension.transform(self._dissimilarities, queries, self.embedding_)

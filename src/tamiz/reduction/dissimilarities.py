@@ -11,10 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import read_points
+from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import (
@@ -34,12 +37,14 @@ from tamiz.neighbors.precomputed import (
     worst_row_fault,
 )
 from tamiz.neighbors.row_encoders import IdentityEncoder
+from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel
-from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants
+from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 from tamiz.table.base import Table
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
 from tamiz.table.encode import RowEncoder
+from tamiz.table.feature_checks import check_features
 from tamiz.table.kinds import LARGEST_NUMBER
 
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"
@@ -158,13 +163,7 @@ class Similarities(PairwisePoints):
         )
 
     def new_points(self, rows: Any) -> Self:
-        """Check the similarities of new rows and return them as queries.
-
-        Parameters
-        ----------
-        rows : array-like of shape (n_new, n_samples)
-            The similarities of new rows to all training rows.
-        """
+        """Check the similarities of new rows to all training rows, of shape (n_new, n_samples), and return them as queries."""
         similarities = as_float_matrix(rows, _NOUN, _METRIC)
         check_new_rows(similarities, len(self._training_self_similarities), _NOUN)
         raise_fault(worst_row_fault(similarities, _faults_of_values))
@@ -370,14 +369,6 @@ class FromSimilarities(Dissimilarities):
         return self.points.copy_self_values(queries, equal, points)
 
 
-def read_new_rows(dissimilarities: Dissimilarities, encoder: RowEncoder, X: Any) -> Any:
-    """Encode new rows and return them as queries; raise DataError for no rows."""
-    queries = dissimilarities.points.new_points(encoder.encode(X))
-    if queries.n_samples == 0:
-        raise DataError("X has 0 samples (rows); there is nothing to map.")
-    return queries
-
-
 def read_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tuple[Dissimilarities, RowEncoder]:
     """Read X for an estimator without sample weights; return its dissimilarities and the encoder of new rows."""
     if dissimilarity == "similarity":
@@ -408,3 +399,56 @@ def read_partial_dissimilarities(X: Any, dissimilarity: str, estimator_name: str
     if points.n_samples < 2:
         raise DataError(f"X has {points.n_samples} samples (rows); a map needs at least 2.")
     return PrecomputedDissimilarities(points), IdentityEncoder()
+
+
+class DissimilarityReducer(Reducer):
+    """A map of rows by their dissimilarities, which the parameter `dissimilarity` names."""
+
+    dissimilarity: str
+    _dissimilarities: Dissimilarities
+    _row_encoder: RowEncoder
+    dissimilarities: ClassVar[tuple[str, ...]] = DISSIMILARITIES
+    invariants: ClassVar[Invariants] = {
+        "_dissimilarities": InstanceOf(Dissimilarities),
+        "_row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
+        ),
+    }
+
+    def __sklearn_tags__(self) -> Tags:
+        return metric_tags(super().__sklearn_tags__(), self.dissimilarity)
+
+    def _read_rows(
+        self, X: Any, n_components: int, *, allow_missing: bool = False
+    ) -> tuple[Dissimilarities, RowEncoder]:
+        """Return the dissimilarities of the rows of X, which must be more than coordinates, and the encoder of new rows."""
+        read = read_partial_dissimilarities if allow_missing else read_dissimilarities
+        rows, encoder = read(X, self.dissimilarity, type(self).__name__)
+        if n_components >= (n := rows.points.n_samples):
+            raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
+        return rows, encoder
+
+    def _read_new_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        check_features(self, X)
+        queries = self._dissimilarities.points.new_points(self._row_encoder.encode(X))
+        if queries.n_samples == 0:
+            raise DataError("X has 0 samples (rows); there is nothing to map.")
+        return queries
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map new rows, each independently of the others.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Table
+            New rows; with "precomputed" and "similarity" their distances (NaN for missing, in `MDS`) or similarities to all rows of
+            the fit, of shape (n_new, n_samples). Weights of a Table are ignored.
+        """
+        with parallel.thread_session():
+            return self._match_dtype(self._map_new_rows(self._read_new_rows(X)), X)
+
+    @abstractmethod
+    def _map_new_rows(self, queries: Any) -> Floats:
+        """Return the coordinates of new rows."""

@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, graph_tags, resolve_builder
+from tamiz.graphs.edges import Edges
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import Components
+from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.validation import check_memory
@@ -161,3 +163,22 @@ def solve_by_part(labels: Codes, n_components: int, solve: EigenSolver) -> tuple
         if m:
             values[part, :m], residuals[part, :m], embedding[rows, :m] = solve(rows, m)
     return embedding, values, residuals
+
+
+def shortest_edges(graph: Graph, k: int) -> Edges:
+    """Return the k shortest edges of every row, or all if a row has fewer; loops are left out.
+
+    In a graph of the nearest neighbours of each row, in which rows may have further edges, they end at the nearest neighbours.
+    """
+    edges = graph.edges
+    loops = edges.indices == edges.rows
+    if loops.any():
+        edges = edges.select(~loops)
+    counts = np.diff(edges.indptr)
+    if counts.max(initial=0) <= k:
+        return edges
+    order = np.lexsort((distance_keys(edges.lengths), edges.rows))
+    # The rank of an edge among those of its row.
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.repeat(edges.indptr[:-1], counts)
+    return edges.select(rank < k)

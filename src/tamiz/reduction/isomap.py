@@ -20,8 +20,8 @@ from tamiz.kernels.matrix_products import project_squares
 from tamiz.kernels.shortest_paths import add_distance_moments, distances_by_neighbors
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.precomputed import PrecomputedDistances
-from tamiz.reduction.classical.extension import GowerExtension
-from tamiz.reduction.classical.scaling import (
+from tamiz.reduction.classical_scaling import (
+    GowerExtension,
     NegativeShare,
     format_negative_share,
     scale_distances,

@@ -6,27 +6,27 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
 from tamiz.kernels.primitives import distance_keys
-from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.reduction.base import Reducer
-from tamiz.reduction.classical.extension import Extension, LinearProjection, principal_axes_rotation
-from tamiz.reduction.classical.scaling import ClassicalSolution, warn_of_zero_coordinates
+from tamiz.reduction.classical_scaling import (
+    ClassicalSolution,
+    GowerExtension,
+    LinearProjection,
+    principal_axes_rotation,
+    warn_of_zero_coordinates,
+)
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import DISSIMILARITIES, Dissimilarities, read_dissimilarities, read_new_rows
+from tamiz.reduction.dissimilarities import DissimilarityReducer
 from tamiz.reduction.landmarks import LandmarkScaling, RowSubsets, create_subsets, default_n_landmarks, random_landmarks
-from tamiz.reduction.sampled_stress import SampledPairs
+from tamiz.reduction.stress import SampledPairs
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
-from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 
 def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> Indices:
@@ -49,7 +49,7 @@ LANDMARK_RULES: dict[str, Callable[[RowSubsets, int, np.random.Generator], Indic
 }
 
 
-class LandmarkMDS(Reducer):
+class LandmarkMDS(DissimilarityReducer):
     """Classical scaling of a few rows, the landmarks; all rows are mapped by their distances to the landmarks.
 
     .. math:: y = \\tfrac12 L^{-1/2} V' (\\bar r - r)
@@ -123,20 +123,11 @@ class LandmarkMDS(Reducer):
     True
     """
 
-    dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
-        "_landmark_dissimilarities": InstanceOf(Dissimilarities),
-        "_row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(
-                lambda it: it._landmark_dissimilarities.matches_encoder(it._row_encoder),
-                "does not read the rows of fit",
-            ),
-        ),
         "landmarks_": IntegerArray("l", below="n"),
         "_extension": (
-            InstanceOf(Extension),
-            Condition(lambda it: it._extension.accepts(it._landmark_dissimilarities), "does not map such rows"),
+            InstanceOf(LinearProjection, GowerExtension),
+            Condition(lambda it: it._extension.accepts(it._dissimilarities), "does not map such rows"),
         ),
         "_extension.directions": FloatArray("k", "m"),
         "_rotation": InstanceOf(LinearProjection),
@@ -164,9 +155,6 @@ class LandmarkMDS(Reducer):
         self.landmarks = landmarks
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        return metric_tags(super().__sklearn_tags__(), self.dissimilarity)
-
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Select landmarks, scale them and map all rows.
 
@@ -181,10 +169,8 @@ class LandmarkMDS(Reducer):
         k = check_integer("n_components", self.n_components, low=1)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            rows, encoder = read_dissimilarities(X, metric, "LandmarkMDS")
+            rows, encoder = self._read_rows(X, k)
             subsets = create_subsets(rows, metric)
-            if k >= subsets.n:
-                raise ValueError(f"n_components must be below the number of rows = {subsets.n:,}, got {k:,}.")
             chosen = rule(subsets, self._count_landmarks(subsets.n, k), rng)
             check_memory(
                 32.0 * subsets.n * k,
@@ -198,7 +184,7 @@ class LandmarkMDS(Reducer):
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         scaling = found.solution
-        self._landmark_dissimilarities, self._row_encoder = found.landmark_dissimilarities, encoder
+        self._dissimilarities, self._row_encoder = found.landmark_dissimilarities, encoder
         self._extension, self._rotation = scaling.extension, rotation
         self.embedding_, self.landmarks_ = self._match_dtype(embedding, X), chosen
         self.eigenvalues_: Floats = scaling.eigenvalues
@@ -225,7 +211,7 @@ class LandmarkMDS(Reducer):
         warn_user(one.with_sentence(f"LandmarkMDS: {one}") for one in solution.warnings)
         warn_of_zero_coordinates("LandmarkMDS", solution.eigenvalues)
         largest = float(solution.eigenvalues[0])
-        if solution.smallest_eigenvalue < -self._landmark_dissimilarities.rounding_tolerance * largest:
+        if solution.smallest_eigenvalue < -self._dissimilarities.rounding_tolerance * largest:
             about = "about " if solution.negative_share.error else ""
             warn(
                 "TZ402",
@@ -246,20 +232,6 @@ class LandmarkMDS(Reducer):
         proximity = "Rows with similar distances to the landmarks are near each other."
         return self._describe(notes, proximity, spectrum_note=note)
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Table
-            New rows; with "precomputed" and "similarity" of shape (n_new, n_samples), of which only the columns of the
-            landmarks are read.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            queries = read_new_rows(self._landmark_dissimilarities, self._row_encoder, X)
-            embedding = self._rotation.project_rows(
-                self._extension.transform(self._landmark_dissimilarities, queries, self.embedding_)
-            )
-        return self._match_dtype(embedding, X)
+    def _map_new_rows(self, queries: Any) -> Floats:
+        mapped = self._extension.transform(self._dissimilarities, queries, self.embedding_)
+        return self._rotation.project_rows(mapped)

@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices
 from tamiz.neighbors.precomputed import PrecomputedDistances
-from tamiz.reduction.classical.extension import GowerExtension, LinearProjection
-from tamiz.reduction.classical.scaling import ClassicalSolution, scale_coordinates, scale_distances
+from tamiz.reduction.classical_scaling import (
+    ClassicalSolution,
+    GowerExtension,
+    LinearProjection,
+    scale_coordinates,
+    scale_distances,
+)
 from tamiz.reduction.dissimilarities import (
     ComputedDissimilarities,
     Dissimilarities,

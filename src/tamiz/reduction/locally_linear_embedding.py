@@ -23,8 +23,7 @@ from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, solve_by_part
-from tamiz.reduction.layouts.affinities import shortest_edges
+from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, shortest_edges, solve_by_part
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive

@@ -3,47 +3,44 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.neighbors.metric_registry import metric_tags
 from tamiz.neighbors.row_encoders import row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.base import check_finite_embedding
+from tamiz.reduction.classical_scaling import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import (
-    DISSIMILARITIES,
-    Dissimilarities,
-    read_new_rows,
-    read_partial_dissimilarities,
-)
-from tamiz.reduction.majorization.guttman import EqualRows, StressFunction
-from tamiz.reduction.majorization.minimizer import NEAR_ZERO_STRESS
-from tamiz.reduction.majorization.pairs import CondensedPairs, ShepardPairs, read_pairs
-from tamiz.reduction.majorization.smacof import (
+from tamiz.reduction.dissimilarities import Dissimilarities, DissimilarityReducer
+from tamiz.reduction.pairs import CondensedPairs, LinearCurve, PiecewiseLinearCurve, condensed_indices, read_pairs
+from tamiz.reduction.smacof import (
     BYTES_PER_PAIR_BY_KIND,
     INIT_CHOICES,
     MDS_KINDS,
+    NEAR_ZERO_STRESS,
     TIE_RULES,
-    MultistartSmacof,
-    SmacofSolution,
+    EqualRows,
+    StressFunction,
+    StressMinimizer,
     create_transformation,
     initial_configurations,
+    minimize_from_starts,
 )
-from tamiz.reduction.majorization.transformations import DisparityCurve
-from tamiz.reduction.out_of_sample_stress import FittedMap, MappedRows
+from tamiz.reduction.stress import minimize_row_stress
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 # Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.
 _MAX_ORDINAL_ROWS = 2**16
@@ -59,9 +56,48 @@ _DISTANCE_MEANINGS = {
         ". The map preserves only the order of the distances.",
     ),
 }
+# Dissimilarities in memory at a time.
+_DISSIMILARITIES_IN_MEMORY = 2**20
 
 
-class MDS(Reducer):
+@dataclass(frozen=True)
+class MappedRows:
+    """New rows mapped into a fitted map.
+
+    Attributes
+    ----------
+    embedding : ndarray of shape (n_new, n_components)
+    stress : ndarray of shape (n_new,)
+        Kruskal's stress-1 of each row against all rows of the fit.
+    reliability : ndarray of shape (n_new,)
+        Share of the rows of the fit with at least the same stress, in [0, 1]; near 0 the row does not fit into the map.
+    """
+
+    embedding: Floats
+    stress: Floats
+    reliability: Floats
+
+
+@dataclass(frozen=True)
+class ShepardPairs:
+    """Dissimilarities, distances and disparities of pairs of rows.
+
+    Attributes
+    ----------
+    dissimilarities : ndarray of shape (n_pairs,)
+        NaN where missing.
+    distances : ndarray of shape (n_pairs,)
+        On the map.
+    disparities : ndarray of shape (n_pairs,)
+        Transformed dissimilarities that the distances approximate.
+    """
+
+    dissimilarities: Floats
+    distances: Floats
+    disparities: Floats
+
+
+class MDS(DissimilarityReducer):
     """Metric, interval and ordinal multidimensional scaling by majorisation (SMACOF).
 
     .. math:: \\min_{X, f} \\sum_{i < j} w_{ij} (f(\\delta_{ij}) - \\|x_i - x_j\\|)^2
@@ -163,17 +199,11 @@ class MDS(Reducer):
     0.0
     """
 
-    dissimilarities: ClassVar = DISSIMILARITIES
     invariants: ClassVar[Invariants] = {
-        "_dissimilarities": InstanceOf(Dissimilarities),
         "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
-        "_row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
-        ),
         "kind_": OneOf(*MDS_KINDS),
         "_unit": (Number(0.0), Condition(lambda it: it._unit > 0, "is not above 0")),
-        "_curve": InstanceOf(DisparityCurve),
+        "_curve": InstanceOf(LinearCurve, PiecewiseLinearCurve),
         "_disparities": (
             FloatArray("pairs", allow_missing=True),
             Condition(
@@ -213,7 +243,7 @@ class MDS(Reducer):
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Tags:
-        tags = metric_tags(super().__sklearn_tags__(), self.dissimilarity)
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.dissimilarity != "similarity"
         return tags
 
@@ -235,7 +265,7 @@ class MDS(Reducer):
             Weight of each pair, symmetric and nonnegative; weight 0 equals a missing dissimilarity. None weighs all equally.
         """
         kind = check_choice("kind", self.kind, MDS_KINDS)
-        metric = check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
+        check_choice("dissimilarity", self.dissimilarity, self.dissimilarities)
         ties = check_choice("ties", self.ties, TIE_RULES)
         if isinstance(self.init, str):
             check_choice("init, where it is no array,", self.init, INIT_CHOICES)
@@ -245,10 +275,8 @@ class MDS(Reducer):
         tol = check_real("tol", self.tol, low=0.0)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            rows, encoder = read_partial_dissimilarities(X, metric, "MDS")
+            rows, encoder = self._read_rows(X, m, allow_missing=True)
             n = rows.points.n_samples
-            if m >= n:
-                raise ValueError(f"n_components must be below the number of rows = {n:,}, got {m:,}.")
             if kind == "ordinal" and n > _MAX_ORDINAL_ROWS:
                 raise ValueError(
                     f"kind='ordinal' supports at most {_MAX_ORDINAL_ROWS:,} rows, got {n:,}. Fit on a sample of rows and transform "
@@ -268,36 +296,38 @@ class MDS(Reducer):
             _check_dissimilarities_differ(pairs, kind)
             # Without a dissimilarity of 0 no rows are equal.
             first = np.arange(n) if pairs.values.all() else rows.points.first_occurrences()
-            scaling = MultistartSmacof(StressFunction(create_transformation(kind, ties, pairs), EqualRows(first)))
-
-            def store() -> None:
-                solution = scaling.solution(rotate=isinstance(self.init, str))
-                self._set_fitted(X, rows, encoder, pairs.unit, solution)
-
-            try:
-                scaling.run(initial_configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol)
-            except KeyboardInterrupt:
-                if scaling.best is not None:
-                    store()
-                raise
-            store()
+            function = StressFunction(create_transformation(kind, ties, pairs), EqualRows(first))
+            best, interruption = minimize_from_starts(
+                function, initial_configurations(self.init, n_init, rows, pairs, m, rng, first), max_iter, tol
+            )
+            self._set_fitted(X, rows, encoder, function, best)
+        if interruption is not None:
+            raise interruption
         self._warn_about_solution(max_iter)
         return self
 
     def _set_fitted(
-        self, X: Any, dissimilarities: Dissimilarities, encoder: RowEncoder, unit: float, solution: SmacofSolution
+        self,
+        X: Any,
+        dissimilarities: Dissimilarities,
+        encoder: RowEncoder,
+        function: StressFunction,
+        best: StressMinimizer,
     ) -> None:
+        points, pairs = best.state.points, function.pairs
+        if isinstance(self.init, str):
+            points = principal_axes_rotation(points.T).project_rows(points.T).T
+        final = function.evaluate(points)
+        disparities = function.transformation.disparities()
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self.kind_ = dissimilarities, encoder, self.kind
-        self._unit, self._curve, self._disparities = unit, solution.curve, solution.disparities
-        self.embedding_ = self._match_dtype(solution.points * unit, X)
-        self.stress_ = self.normalized_stress_ = solution.stress
-        self.stress_per_point_ = solution.stress_per_point
-        self.stress_history_, self.n_iter_, self.converged_ = (
-            solution.stress_history,
-            solution.n_iter,
-            solution.converged,
-        )
+        self._unit, self._curve = pairs.unit, function.transformation.curve()
+        self._disparities = np.where(pairs.weights > 0, disparities, np.nan) if pairs.is_weighted else disparities
+        self.embedding_ = self._match_dtype(np.ascontiguousarray(final.points.T) * pairs.unit, X)
+        self.stress_ = self.normalized_stress_ = float(np.sqrt(final.stress))
+        self.stress_per_point_ = function.per_point(final.points)
+        self.stress_history_ = np.array(best.stress_history)
+        self.n_iter_, self.converged_ = best.n_iter, best.converged
 
     def _warn_about_solution(self, max_iter: int) -> None:
         """Warn about missing convergence and a degenerate map."""
@@ -339,7 +369,14 @@ class MDS(Reducer):
         check_is_fitted(self)
         n, n_rows = len(self.embedding_), check_integer("n_rows", n_rows, low=2)
         rows = np.arange(n) if n <= n_rows else np.sort(make_rng(random_state).choice(n, n_rows, replace=False))
-        return ShepardPairs.from_rows(rows, self._dissimilarities, self.embedding_, self._disparities, self._unit)
+        i, j = (rows[ends] for ends in np.triu_indices(len(rows), 1))
+        known = [
+            self._dissimilarities.distances(self._dissimilarities.points, row, row + 1)[0, rows[at + 1 :]]
+            for at, row in enumerate(rows.tolist())
+        ]
+        distances = np.sqrt(((self.embedding_[i] - self.embedding_[j]) ** 2).sum(axis=1))
+        selected = self._disparities[condensed_indices(i, j, n)]
+        return ShepardPairs(np.concatenate(known), distances, selected * np.float64(self._unit))
 
     def describe(self) -> MapDescription:
         """Describe the meaning of the distances, the stress and the convergence."""
@@ -357,16 +394,8 @@ class MDS(Reducer):
         )
         return self._describe(notes, f"Rows that are similar in the table are near each other on the map{meaning}")
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame or Table
-            New rows; with "precomputed" and "similarity" their distances (NaN for missing) or similarities to all rows of the fit,
-            of shape (n_new, n_samples).
-        """
-        return self._match_dtype(self.map_rows(X).embedding, X)
+    def _map_new_rows(self, queries: Any) -> Floats:
+        return self._place_rows(queries).embedding
 
     def map_rows(self, X: Any) -> MappedRows:
         """Map new rows and return their stress and reliability.
@@ -380,13 +409,40 @@ class MDS(Reducer):
         -------
         MappedRows
         """
-        check_is_fitted(self)
-        check_features(self, X)
         with parallel.thread_session():
-            rows = self._dissimilarities
-            queries = read_new_rows(rows, self._row_encoder, X)
-            fitted = FittedMap(rows, self._curve, self._unit, self.embedding_, self.stress_per_point_)
-            return fitted.map_rows(queries)
+            return self._place_rows(self._read_new_rows(X))
+
+    def _place_rows(self, queries: Any) -> MappedRows:
+        rows, n = self._dissimilarities, len(self.embedding_)
+        equal, points = rows.points.match_rows(queries)
+        queries = rows.copy_self_values(queries, equal, points)
+        embedding, stress = np.empty((queries.n_samples, self.embedding_.shape[1])), np.empty(queries.n_samples)
+        embedding[equal], stress[equal] = self.embedding_[points], self.stress_per_point_[points]
+        others = np.setdiff1d(np.arange(queries.n_samples), equal)
+        rows.require_distances(others)
+        for start, stop in parallel.block_ranges(len(others), max(1, _DISSIMILARITIES_IN_MEMORY // n)):
+            part = others[start:stop]
+            with np.errstate(over="ignore", invalid="ignore"):
+                embedding[part], stress[part] = self._map_unequal_rows(queries.take(part), part)
+        check_finite_embedding(embedding)
+        better = np.searchsorted(np.sort(self.stress_per_point_), stress, side="left")
+        return MappedRows(embedding, stress, 1.0 - better / n)
+
+    def _map_unequal_rows(self, queries: Any, row_numbers: Indices) -> tuple[Floats, Floats]:
+        """Return the coordinates and the stress of new rows that are equal to no row of the fit."""
+        targets = self._curve(self._dissimilarities.distances(queries, 0, queries.n_samples) / self._unit)
+        known = ~np.isnan(targets)
+        if not known.any(axis=1).all():
+            row = row_numbers[int(np.argmin(known.any(axis=1)))]
+            raise DataError(
+                f"Row {row} has no distance to any row of the fit, so that its position is undefined. Add one, or remove the row."
+            )
+        fitted = self.embedding_ / self._unit
+        positions = minimize_row_stress(fitted, targets).positions
+        distances = np.where(known, cdist(positions, fitted), 0.0)
+        squares = (distances**2).sum(axis=1)
+        residual = (np.where(known, targets - distances, 0.0) ** 2).sum(axis=1)
+        return positions * self._unit, np.sqrt(divide_or_zero(residual, squares))
 
 
 def _check_dissimilarities_differ(pairs: CondensedPairs, kind: str) -> None:

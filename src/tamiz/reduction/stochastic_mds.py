@@ -10,38 +10,51 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.reduction.base import Reducer
-from tamiz.reduction.classical.extension import principal_axes_rotation
+from tamiz.kernels.majorization import CITYBLOCK, EUCLIDEAN, HALF_SQUARES, PANEL_ROWS, move_towards_anchors
+from tamiz.reduction.base import read_initial_embedding
+from tamiz.reduction.classical_scaling import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import Dissimilarities, read_dissimilarities, read_new_rows
-from tamiz.reduction.landmarks import create_subsets
-from tamiz.reduction.out_of_sample_stress import minimize_row_stress
-from tamiz.reduction.sampled_stress import SampledPairs
-from tamiz.reduction.stochastic_descent import (
-    INIT_CHOICES,
-    KERNEL_METRICS,
-    RowPanels,
-    StochasticDescent,
-    initial_embedding,
-    metric_values,
-)
-from tamiz.runtime import parallel
+from tamiz.reduction.dissimilarities import DissimilarityReducer
+from tamiz.reduction.krylov import power_of_two
+from tamiz.reduction.landmarks import LandmarkScaling, RowSubsets, create_subsets, default_n_landmarks, random_landmarks
+from tamiz.reduction.stress import SampledPairs, SampledStress, minimize_row_stress
+from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
-from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.table.feature_checks import record_features
 
-# Number of training rows to which new rows are fitted.
-_REFERENCE_ROWS = 1000
-# New rows that are mapped at a time.
-_NEW_ROWS_PER_BATCH = 4096
+Float32Array = NDArray[np.float32]
+
+# Number of training rows to which new rows are fitted, and new rows that are mapped at a time.
+_REFERENCE_ROWS, _NEW_ROWS_PER_BATCH = 1000, 4096
+# The kernel's metric for every dissimilarity.
+KERNEL_METRICS: dict[str, int] = {
+    "euclidean": EUCLIDEAN,
+    "seuclidean": EUCLIDEAN,
+    "cityblock": CITYBLOCK,
+    "cosine": HALF_SQUARES,
+}
+# Values per task; the kernel requires a multiple of this number of columns.
+_VALUES_PER_TASK, _COLUMN_MULTIPLE = 2**18, 4
+# Anchors of a round, and initial learning rate: steps below 2 do not raise the stress. At the same number of pairs, few anchors in
+# many rounds find better minima than more anchors in fewer rounds.
+_ANCHORS_PER_ROUND, _INITIAL_RATE = 16, 1.8
+# Number of stress evaluations during the descent.
+_STRESS_CHECKS = 10
+# Rows and anchors of each of two samples for the convergence test.
+_TEST_ROWS, _TEST_ANCHORS = 4096, 2048
+# Stress below this is rounding of float32.
+_ROUNDING = 1e-5
+INIT_CHOICES = ("landmark", "random")
+# Relative noise added to the landmark map: rows that coincide or lie on a line would stay there.
+_START_NOISE = 1e-3
 
 
-class StochasticMDS(Reducer):
+class StochasticMDS(DissimilarityReducer):
     """Metric multidimensional scaling by stochastic gradient descent on random pairs, without a matrix of dissimilarities.
 
     .. math:: \\min_X \\sum_{i < j} (\\delta_{ij} - \\|x_i - x_j\\|)^2
@@ -123,12 +136,7 @@ class StochasticMDS(Reducer):
 
     dissimilarities: ClassVar = tuple(KERNEL_METRICS)
     invariants: ClassVar[Invariants] = {
-        "_dissimilarities": InstanceOf(Dissimilarities),
         "_dissimilarities.points.n_samples": Integer(low=1, size="n"),
-        "_row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(lambda it: it._dissimilarities.matches_encoder(it._row_encoder), "does not read the rows of fit"),
-        ),
         "_reference_rows": IntegerArray("s", below="n", distinct=True),
         "sampled_stress_": Number(0.0),
         "sampled_stress_error_": Number(0.0),
@@ -178,10 +186,8 @@ class StochasticMDS(Reducer):
         if sparse.issparse(X):
             raise TypeError("StochasticMDS does not support sparse matrices. Pass X.toarray(), or use LandmarkMDS.")
         with parallel.thread_session():
-            rows, encoder = read_dissimilarities(X, metric, "StochasticMDS")
+            rows, encoder = self._read_rows(X, m)
             subsets = create_subsets(rows, metric)
-            if m >= subsets.n:
-                raise ValueError(f"n_components must be below the number of rows = {subsets.n:,}, got {m:,}.")
             check_memory(
                 48.0 * subsets.n * m,
                 f"The coordinates of {subsets.n:,} rows in {m:,} dimensions",
@@ -198,15 +204,26 @@ class StochasticMDS(Reducer):
                 )
             descent = StochasticDescent(panels, pairs, initial_embedding(self.init, subsets, pairs, m, rng), rng)
             sample = np.sort(rng.permutation(subsets.n)[:_REFERENCE_ROWS])
-            first = rows.points.first_occurrences()
+            interruption: KeyboardInterrupt | None = None
             try:
                 descent.run(n_rounds)
-            except KeyboardInterrupt:
-                if descent.n_done:
-                    self._set_fitted(X, (rows, encoder, sample, first), descent, pairs, decrease=np.inf, tol=tol)
-                raise
-            decrease = descent.relative_decrease()
-            self._set_fitted(X, (rows, encoder, sample, first), descent, pairs, decrease, tol)
+            except KeyboardInterrupt as error:
+                if not descent.n_done:
+                    raise
+                interruption = error
+            decrease = descent.relative_decrease() if interruption is None else np.inf
+            embedding = descent.embedding[rows.points.first_occurrences()]
+            if isinstance(self.init, str):
+                embedding = principal_axes_rotation(embedding).project_rows(embedding)
+            stress = pairs.stress(embedding)
+        record_features(self, X)
+        self._dissimilarities, self._row_encoder, self._reference_rows = rows, encoder, sample
+        self.embedding_ = self._match_dtype(embedding, X)
+        self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
+        self.stress_history_: Floats = np.array([stress.value for stress in descent.stress_history])
+        self.n_rounds_, self.converged_ = descent.n_done, bool(decrease <= tol)
+        if interruption is not None:
+            raise interruption
         if not self.converged_:
             warn(
                 "TZ501",
@@ -215,21 +232,6 @@ class StochasticMDS(Reducer):
                 "(n_rounds) or the tolerance (tol).",
             )
         return self
-
-    def _set_fitted(
-        self, X: Any, training: Any, descent: StochasticDescent, pairs: SampledPairs, decrease: float, tol: float
-    ) -> None:
-        rows, encoder, sample, first = training
-        embedding = descent.embedding[first]
-        if isinstance(self.init, str):
-            embedding = principal_axes_rotation(embedding).project_rows(embedding)
-        stress = pairs.stress(embedding)
-        record_features(self, X)
-        self._dissimilarities, self._row_encoder, self._reference_rows = rows, encoder, sample
-        self.embedding_ = self._match_dtype(embedding, X)
-        self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
-        self.stress_history_: Floats = np.array([stress.value for stress in descent.stress_history])
-        self.n_rounds_, self.converged_ = descent.n_done, bool(decrease <= tol)
 
     def describe(self) -> MapDescription:
         """Describe the sampled stress."""
@@ -244,28 +246,177 @@ class StochasticMDS(Reducer):
             [note], "The distance of two points approximates the distance of their rows in the table."
         )
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
+    def _map_new_rows(self, queries: Any) -> Floats:
+        rows, fitted = self._dissimilarities, self.embedding_[self._reference_rows]
+        equal, points = rows.points.match_rows(queries)
+        embedding = np.empty((queries.n_samples, fitted.shape[1]))
+        embedding[equal] = self.embedding_[points]
+        others = np.setdiff1d(np.arange(len(embedding)), equal)
+        reference = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
+        for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
+            batch = queries.take(others[a:b])
+            dissimilarities = reference.distances(batch, 0, batch.n_samples)
+            embedding[others[a:b]] = minimize_row_stress(fitted, dissimilarities).positions
+        return embedding
 
-        Parameters
-        ----------
-        X : array, data frame or Table
-            New rows.
+
+class RowPanels:
+    """Rows of numbers in panels, and majorisation steps of their map coordinates against some of them, the anchors.
+
+    The values, of shape (n, p), have length 1 for the cosine dissimilarity. `unit`, a power of two, is that of dissimilarities and
+    map coordinates in the panels; `spread` is the largest distance of a number from the mean of its column.
+    """
+
+    def __init__(self, values: Floats, dissimilarity: str) -> None:
+        self.n, p = values.shape
+        columns = -(-p // _COLUMN_MULTIPLE) * _COLUMN_MULTIPLE
+        n_panels = -(-self.n // PANEL_ROWS)
+        check_memory(
+            4.0 * n_panels * PANEL_ROWS * columns,
+            f"{self.n:,} rows of {p:,} columns in float32",
+            "Keep fewer columns first, by PCA or with RankSelector.",
+        )
+        centre: Floats = values.mean(axis=0)
+        self.spread = float(np.maximum(values.max(axis=0) - centre, centre - values.min(axis=0)).max())
+        size = power_of_two(self.spread)
+        self._metric = KERNEL_METRICS[dissimilarity]
+        self.unit = size**2 if self._metric == HALF_SQUARES else size
+        self._panels = np.zeros((n_panels, columns, PANEL_ROWS), dtype=np.float32)
+
+        def fill(span: tuple[int, int]) -> None:
+            for g in range(*span):
+                part = values[g * PANEL_ROWS : (g + 1) * PANEL_ROWS]
+                self._panels[g, :p, : len(part)] = ((part - centre) / size).T
+
+        parallel.run_blocks(fill, parallel.block_ranges(n_panels, max(1, _VALUES_PER_TASK // (PANEL_ROWS * columns))))
+
+    def to_panels(self, embedding: Floats) -> Float32Array:
+        """Return the map coordinates of all rows in panels, divided by `unit`."""
+        return self._fill_panels(embedding / self.unit, len(self._panels))
+
+    def from_panels(self, positions: Float32Array) -> Floats:
+        rows = positions.transpose(0, 2, 1).reshape(-1, positions.shape[1])
+        return rows[: self.n].astype(np.float64) * self.unit
+
+    def move_towards_anchors(self, positions: Float32Array, anchors: Indices, rate: float) -> None:
+        """Move all rows by `rate` times the majorisation step for their dissimilarities to the anchors."""
+        wanted, there = self._take_rows(self._panels, anchors), self._take_rows(positions, anchors)
+
+        def piece(span: tuple[int, int]) -> None:
+            move_towards_anchors(
+                self._panels[slice(*span)], wanted, there, self._metric, np.float32(rate), positions[slice(*span)]
+            )
+
+        size = PANEL_ROWS * len(anchors) * (self._panels.shape[1] + 16)
+        parallel.run_blocks(piece, parallel.block_ranges(len(positions), max(1, 2**24 // size)))
+
+    def majorization_steps(self, positions: Float32Array, rows: Indices, anchors: Indices) -> Floats:
+        """Return the majorisation steps of some rows for their dissimilarities to the anchors, divided by `unit`."""
+        size = -(-len(rows) // PANEL_ROWS)
+        panels, before = (self._fill_panels(self._take_rows(part, rows), size) for part in (self._panels, positions))
+        after = before.copy()
+        wanted, there = self._take_rows(self._panels, anchors), self._take_rows(positions, anchors)
+
+        def piece(g: int) -> None:
+            move_towards_anchors(panels[g : g + 1], wanted, there, self._metric, np.float32(1.0), after[g : g + 1])
+
+        parallel.run_blocks(piece, range(size))
+        moved = (after - before).astype(np.float64).transpose(0, 2, 1).reshape(size * PANEL_ROWS, -1)
+        return np.asarray(moved[: len(rows)])
+
+    @staticmethod
+    def _take_rows(panels: Float32Array, rows: Indices) -> Float32Array:
+        """Return the data of some rows, row by row."""
+        return np.ascontiguousarray(panels[rows // PANEL_ROWS, :, rows % PANEL_ROWS])
+
+    @staticmethod
+    def _fill_panels(values: NDArray[Any], n_panels: int) -> Float32Array:
+        """Return rows of values as panels, the last one filled with zeros."""
+        out = np.zeros((n_panels * PANEL_ROWS, values.shape[1]), dtype=np.float32)
+        out[: len(values)] = values
+        return np.ascontiguousarray(out.reshape(n_panels, PANEL_ROWS, -1).transpose(0, 2, 1))
+
+
+def metric_values(points: Any) -> Floats:
+    """Return the values from which a dissimilarity of `KERNEL_METRICS` is computed."""
+    return points.values
+
+
+class StochasticDescent:
+    """Stochastic descent from an initial embedding.
+
+    `stress_history` has the stress at the start and after each tenth of the rounds, `n_done` is the number of completed rounds.
+    """
+
+    def __init__(self, panels: RowPanels, pairs: SampledPairs, embedding: Floats, rng: np.random.Generator) -> None:
+        self._panels, self._pairs, self._rng = panels, pairs, rng
+        self._positions: Float32Array = panels.to_panels(embedding)
+        self._order, self._order_position = np.arange(0), 0
+        self.stress_history: list[SampledStress] = [pairs.stress(embedding)]
+        self.n_done = 0
+
+    @property
+    def embedding(self) -> Floats:
+        return self._panels.from_panels(self._positions)
+
+    def run(self, n_rounds: int) -> None:
+        """Run rounds; anchors cycle through all rows, and the rate is quadratic in the share of remaining rounds."""
+        checks = set(np.linspace(0, n_rounds, min(_STRESS_CHECKS, n_rounds) + 1).round().astype(int)[1:].tolist())
+        for done in progress.track_progress("rounds", range(n_rounds), n_rounds):
+            self._panels.move_towards_anchors(
+                self._positions, self._next_anchors(), _INITIAL_RATE * (1.0 - done / n_rounds) ** 2
+            )
+            self.n_done = done + 1
+            if self.n_done in checks:
+                self.stress_history.append(self._pairs.stress(self.embedding))
+
+    def relative_decrease(self) -> float:
+        """Return an estimate of the share by which a full majorisation step would lower the stress.
+
+        The squared gradient is estimated by the product of the steps against two independent samples of anchors, which is unbiased.
+        The estimate may be negative if the gradient is near 0.
         """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            rows = self._dissimilarities
-            queries = read_new_rows(rows, self._row_encoder, X)
-            equal, points = rows.points.match_rows(queries)
-            embedding = np.empty((queries.n_samples, self.embedding_.shape[1]))
-            embedding[equal] = self.embedding_[points]
-            others = np.setdiff1d(np.arange(len(embedding)), equal)
-            reference = create_subsets(rows, self.dissimilarity).subset(self._reference_rows)
-            for a, b in parallel.block_ranges(len(others), _NEW_ROWS_PER_BATCH):
-                batch = queries.take(others[a:b])
-                dissimilarities = reference.distances(batch, 0, batch.n_samples)
-                embedding[others[a:b]] = minimize_row_stress(
-                    self.embedding_[self._reference_rows], dissimilarities
-                ).positions
-        return self._match_dtype(embedding, X)
+        n = self._panels.n
+        rows = self._rng.permutation(n)[:_TEST_ROWS]
+        one, other = self._sample_anchors(n)
+        steps = (
+            self._panels.majorization_steps(self._positions, rows, one),
+            self._panels.majorization_steps(self._positions, rows, other),
+        )
+        square = float((steps[0] * steps[1]).sum()) / len(rows)
+        last = max(self.stress_history[-1].value, _ROUNDING) ** 2
+        # The pairs have another unit than the panels.
+        mean_square = float((self._pairs.dissimilarities**2).mean()) * (self._pairs.unit / self._panels.unit) ** 2
+        return square / (last * mean_square)
+
+    def _sample_anchors(self, n: int) -> tuple[Indices, Indices]:
+        if n <= 2 * _TEST_ANCHORS:
+            return np.arange(n), np.arange(n)
+        order = self._rng.permutation(n)
+        return order[:_TEST_ANCHORS], order[_TEST_ANCHORS : 2 * _TEST_ANCHORS]
+
+    def _next_anchors(self) -> Indices:
+        n = self._panels.n
+        size = min(_ANCHORS_PER_ROUND, n)
+        if self._order_position + size > len(self._order):
+            self._order, self._order_position = self._rng.permutation(n), 0
+        self._order_position += size
+        return self._order[self._order_position - size : self._order_position]
+
+
+def initial_embedding(
+    init: Any, subsets: RowSubsets, pairs: SampledPairs, n_components: int, rng: np.random.Generator
+) -> Floats:
+    if not isinstance(init, str):
+        return read_initial_embedding(init, INIT_CHOICES, subsets.n, n_components)
+    # Normal points with the same mean square distance as the dissimilarities.
+    size = pairs.unit * float(np.sqrt((pairs.dissimilarities**2).mean() / (2 * n_components)))
+    noise = size * rng.standard_normal((subsets.n, n_components))
+    if init == "random":
+        return noise
+    return (
+        LandmarkScaling.fit(
+            subsets, random_landmarks(subsets, default_n_landmarks(subsets.n, n_components), rng), n_components
+        ).embedding
+        + _START_NOISE * noise
+    )

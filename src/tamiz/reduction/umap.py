@@ -12,26 +12,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import GraphBuilder
+from tamiz.graphs.builders import GraphBuilder, KNearest
+from tamiz.graphs.edges import Binary, Edges
 from tamiz.graphs.graph import Graph
-from tamiz.kernels.edge_sampling import Epoch
+from tamiz.kernels.edge_sampling import LANES, Epoch, cross_entropy, move_rows, smooth_memberships
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.layouts.affinities import joint_memberships, mean_neighbor_length, shortest_edges
-from tamiz.reduction.layouts.descent import Callback
-from tamiz.reduction.layouts.edge_sampling import CHECK_EPOCHS, EdgeSampling, place_rows
-from tamiz.reduction.layouts.initialization import initial_layout
-from tamiz.reduction.layouts.supervision import intersect_target
-from tamiz.reduction.neighbor_embedding import NeighborEmbedding
+from tamiz.reduction.graph_reducer import shortest_edges
+from tamiz.reduction.neighbor_embedding import Callback, Descent, NeighborEmbedding, initial_layout, mean_of_neighbors
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn
 from tamiz.runtime.validation import check_integer, check_positive, check_real
-from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
+from tamiz.storage.invariants import FloatArray, Integer, IntegerArray, Invariants, Number
 from tamiz.table.encode import TableEncoder
+from tamiz.table.in_memory import read_target_vector
 
 INIT_CHOICES = ("spectral", "pca", "random")
 _DEFAULT_NEIGHBORS = 15
@@ -49,6 +47,19 @@ _CONVERGED_DECREASE = 0.01
 _RIDGE = 0.01
 # Numbers of one block of rows; coordinates up to which a convex hull is computed; its rounding, relative to the extent of the map.
 _BLOCK_SIZE, _MAX_HULL_COORDINATES, _HULL_TOLERANCE = 2**20, 4, 1e-6
+# Rows of one task (a multiple of LANES), and pairs for the cross entropy of all rows, but at least some for each row.
+_ROWS_PER_TASK, _N_PAIRS, _MIN_PAIRS_PER_ROW = 2048, 500_000, 8
+# Epochs and learning rate that show whether a layout has converged.
+CHECK_EPOCHS, _CHECK_RATE = 10, 0.01
+# New rows: rows of the fit that they are repelled from, the least number of epochs, and the learning rate at the start.
+_POOL_SIZE, _MIN_EPOCHS, _INITIAL_RATE = 4096, 100, 0.25
+# Logarithms of the factors: of an edge to a row without a target, and of one between classes at weight 0.
+_UNKNOWN, _DIFFERENT = -1.0, -2.5
+# Bounds of the membership of pairs without an edge in one of two graphs, as in the reference implementation.
+_LEAST_MEMBERSHIP, _MOST_LEAST_MEMBERSHIP = 1e-8, 1e-4
+
+Coordinates = NDArray[np.float32]
+EdgesOfRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 
 
 class UMAP(NeighborEmbedding):
@@ -174,6 +185,8 @@ class UMAP(NeighborEmbedding):
     """
 
     cross_entropy_history_: Floats
+    cross_entropy_: float
+    n_epochs_: int
     memberships_: sparse.csr_array
     n_neighbors_: int
     a_: float
@@ -186,7 +199,6 @@ class UMAP(NeighborEmbedding):
         "cross_entropy_": Number(),
         "cross_entropy_history_": FloatArray("c", 2),
         "n_epochs_": Integer(),
-        "converged_": InstanceOf(bool),
         "n_neighbors_": Integer(low=2),
         "a_": Number(0.0),
         "b_": Number(0.0),
@@ -263,15 +275,11 @@ class UMAP(NeighborEmbedding):
                 points -= points.min(axis=0)
                 points *= _INITIAL_EXTENT / np.maximum(points.max(axis=0), _ROUNDING_ERROR)
                 points += _INITIAL_NOISE * rng.standard_normal(points.shape)
-            descent = EdgeSampling(memberships, points, settings)
-            of_fit = {"memberships_": memberships, "n_neighbors_": n_neighbors, "_mean_length": mean_length}
-            of_fit |= {"a_": settings.a, "b_": settings.b, "_seed": settings.seed}
-            self._run_descent(
-                descent,
-                _learning_rates(0, n_epochs),
-                callback,
-                lambda: self._set_descent(X, graph, descent, of_fit),
-            )
+            self._fit_layout(
+                X, graph, EdgeSampling(memberships, points, settings), _learning_rates(0, n_epochs), callback,
+                memberships_=memberships, n_neighbors_=n_neighbors, a_=settings.a, b_=settings.b, _seed=settings.seed,
+                _mean_length=mean_length,
+            )  # fmt: skip
         return self
 
     def continue_fit(self, n_epochs: int = 250, *, callback: Callback | None = None) -> Self:
@@ -290,13 +298,8 @@ class UMAP(NeighborEmbedding):
         settings = self._settings(self.a_, self.b_, self._seed)._replace(number=earlier)
         with parallel.thread_session():
             descent = EdgeSampling(self.memberships_, self.embedding_, settings)
-            descent.run(_learning_rates(earlier, n_all), callback)
-            self._set_points(descent.points)
-            new = np.array(descent.history)
-            new[:, 0] += earlier
-            self.cross_entropy_history_ = np.concatenate([self.cross_entropy_history_, new])
-            self.n_epochs_ += descent.n_steps
-            self._set_convergence(descent)
+            rates = _learning_rates(earlier, n_all)
+            self._continue_layout(descent, rates, callback, self.cross_entropy_history_, earlier)
         return self
 
     def _n_graph_neighbors(self, n_samples: int) -> int:
@@ -318,19 +321,12 @@ class UMAP(NeighborEmbedding):
         n_draws = check_integer("negative_sample_rate", self.negative_sample_rate, low=1, high=_MAX_DRAWS)
         return Epoch(a, b, strength, 1.0, 0, n_draws, seed, 1)
 
-    def _set_descent(self, X: Any, graph: Graph, descent: EdgeSampling, of_fit: dict[str, Any]) -> None:
-        self._set_fitted(X, graph, descent.points)
-        for name, value in of_fit.items():
-            setattr(self, name, value)
-        self.n_epochs_ = descent.n_steps
-        self.cross_entropy_history_ = np.array(descent.history, dtype=np.float64)
-        self._set_convergence(descent)
-
-    def _set_convergence(self, descent: EdgeSampling) -> None:
-        self.cross_entropy_: float = descent.history[-1][1]
+    def _set_history(self, descent: Descent, history: Floats, n_steps: int) -> None:
+        assert isinstance(descent, EdgeSampling)
+        self.cross_entropy_history_, self.cross_entropy_, self.n_epochs_ = history, descent.history[-1][1], n_steps
         tolerance = max(_CONVERGED_DECREASE, 1.0 / len(self.embedding_))
         decrease = descent.further_decrease(tolerance)
-        self.converged_: bool = decrease <= tolerance
+        self.converged_ = decrease <= tolerance
         if not self.converged_:
             warn(
                 "TZ501",
@@ -425,14 +421,7 @@ class UMAP(NeighborEmbedding):
 
 
 def _regression_weights(z: Floats, places: Floats, a: float, b: float) -> Floats:
-    """Return the weights of neighbours in the locally linear regression at each point.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n, m)
-    places : ndarray of shape (n, k, m)
-        The places of the neighbours.
-    """
+    """Return the weights of neighbours, at places of shape (n, k, m), in the locally linear regression at each of n points."""
     weights = 1.0 / (1.0 + a * np.linalg.norm(places - z[:, None], axis=2) ** (2.0 * b))
     weights /= weights.sum(axis=1, keepdims=True)
     mean = (weights[:, None] @ places)[:, 0]
@@ -500,3 +489,237 @@ def _warn_of_isolated_rows(memberships: sparse.csr_array, numbers: Indices | Non
             f"UMAP: the target leaves {alone.size:,} of {memberships.shape[0]:,} rows without a neighbour, the first is row "
             f"{first}; they stay where the initial layout has them. Lower target_weight.",
         )
+
+
+def row_memberships(
+    indptr: NDArray[np.int64], lengths: Floats, local_connectivity: float, mean_length: float | None = None
+) -> Floats:
+    """Return the membership of every edge, of the rows in CSR form: 1 for the nearest neighbour, less for further ones.
+
+    Those of k edges have the sum log2(k + 1) as far as the lengths allow. `mean_length` limits the widths of rows whose neighbours
+    are all equal to them; None is the mean over all rows, each of which counts as its own neighbour.
+    """
+    if mean_length is None:
+        mean_length = mean_neighbor_length(indptr, lengths)
+    out = np.empty(len(lengths))
+    parallel.run_blocks(
+        lambda span: smooth_memberships(indptr, lengths, local_connectivity, mean_length, *span, out),
+        parallel.block_ranges(len(indptr) - 1, _ROWS_PER_TASK),
+    )
+    return out
+
+
+def mean_neighbor_length(indptr: NDArray[np.int64], lengths: Floats) -> float:
+    """Return the mean length of the edges, with one of length 0 from each row to itself."""
+    return float(lengths.sum()) / (len(lengths) + len(indptr) - 1)
+
+
+def fuzzy_union(directed: sparse.csr_array, mix_ratio: float = 1.0) -> sparse.csr_array:
+    """Return the symmetric memberships: the union a + b - a b, mixed with the intersection a b."""
+    transposed = sparse.csr_array(directed.T)
+    product = directed * transposed
+    union = sparse.csr_array(mix_ratio * (directed + transposed) + (1.0 - 2.0 * mix_ratio) * product)
+    union.eliminate_zeros()
+    return union
+
+
+def joint_memberships(edges: Edges, local_connectivity: float, mix_ratio: float) -> sparse.csr_array:
+    """Return the symmetric memberships of UMAP, in float32."""
+    found = row_memberships(edges.indptr, edges.lengths, local_connectivity).astype(np.float32)
+    return fuzzy_union(edges.matrix(found), mix_ratio)
+
+
+def intersect_target(memberships: sparse.csr_array, y: ArrayLike, weight: float, n_neighbors: int) -> sparse.csr_array:
+    """Return memberships for which near rows have a similar target too; rows with a missing value have no target.
+
+    A weight of 0 joins different classes by a twelfth, and numbers hardly count; with 1 only rows of the same class, or of near
+    values, are joined. Each row has `n_neighbors` rows of the most similar values, itself included.
+    """
+    values, is_number = read_target_vector(y, "y")
+    n = memberships.shape[0]
+    if len(values) != n:
+        raise DataError(f"y has {len(values):,} values for {n:,} rows: inconsistent numbers of samples.")
+    known = ~np.isnan(values) if is_number else values >= 0
+    if not known.any():
+        return memberships
+    if is_number:
+        found = _intersect_values(memberships, values, known, weight, n_neighbors)
+    else:
+        found = _intersect_classes(memberships, values, known, weight)
+    # The strongest edge of every row has the membership 1 again.
+    largest = found.max(axis=1).toarray().ravel()
+    found.data /= np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(found.indptr)).astype(found.dtype)
+    return fuzzy_union(found)
+
+
+def _intersect_classes(memberships: sparse.csr_array, values: Any, known: Any, weight: float) -> sparse.csr_array:
+    found = memberships.copy()
+    rows = np.repeat(np.arange(len(values)), np.diff(found.indptr))
+    both = known[rows] & known[found.indices]
+    different = both & (values[rows] != values[found.indices])
+    with np.errstate(divide="ignore"):
+        strength = float(np.exp(np.divide(_DIFFERENT, 1.0 - weight)))
+    found.data[different] *= np.float32(strength)
+    found.data[~both] *= np.float32(np.exp(_UNKNOWN))
+    found.eliminate_zeros()
+    return found
+
+
+def _intersect_values(
+    memberships: sparse.csr_array, values: Any, known: Any, weight: float, n_neighbors: int
+) -> sparse.csr_array:
+    of_target = _target_memberships(values, known, n_neighbors)
+    pairs = sparse.csr_array(memberships + of_target)
+    for matrix in (pairs, memberships, of_target):
+        matrix.sort_indices()
+    rows = np.repeat(np.arange(len(values)), np.diff(pairs.indptr))
+    left, right = _values_of_pairs(memberships, pairs), _values_of_pairs(of_target, pairs, _MOST_LEAST_MEMBERSHIP)
+    unknown = ~(known[rows] & known[pairs.indices])
+    right[unknown] = np.exp(_UNKNOWN)
+    # The larger exponent is 1.
+    powers = (1.0, weight / (1.0 - weight)) if weight < 0.5 else ((1.0 - weight) / weight, 1.0)
+    pairs.data = (left ** powers[0] * right ** powers[1]).astype(np.float32)
+    pairs.eliminate_zeros()
+    return pairs
+
+
+def _target_memberships(values: Any, known: Any, n_neighbors: int) -> sparse.csr_array:
+    """Return the memberships of the rows of the nearest values, among the rows that have one.
+
+    They are directed, as in the reference implementation: the union after the intersection makes them symmetric.
+    """
+    n, rows = len(values), np.flatnonzero(known)
+    k = min(n_neighbors, len(rows)) - 1
+    if k < 1 or np.ptp(values[rows]) == 0.0:
+        return sparse.csr_array((n, n), dtype=np.float32)
+    graph = KNearest(k, weight=Binary(), symmetry="directed").build_quietly(values[rows, None])
+    edges = graph.edges
+    found = row_memberships(edges.indptr, edges.lengths, 1.0).astype(np.float32)
+    return sparse.csr_array((found, (rows[edges.rows], rows[edges.indices])), shape=(n, n))
+
+
+def _values_of_pairs(graph: sparse.csr_array, pairs: sparse.csr_array, most: float = np.inf) -> Floats:
+    """Return the memberships of pairs that contain the edges of the graph; of others, half its least membership."""
+    least = max(float(graph.data.min()) / 2.0, _LEAST_MEMBERSHIP) if graph.nnz else _LEAST_MEMBERSHIP
+    found = np.full(pairs.nnz, min(least, most))
+    keys = [np.repeat(np.arange(m.shape[0]), np.diff(m.indptr)) * m.shape[1] + m.indices for m in (pairs, graph)]
+    found[np.searchsorted(*keys)] = graph.data
+    return found
+
+
+class EdgeSampling(Descent):
+    """Descent of the cross entropy from initial points; a step is an epoch, and its setting the learning rate.
+
+    The memberships are symmetric. Of the settings, `number` is the number of the first epoch.
+    """
+
+    steps_name = "Epochs"
+
+    def __init__(self, memberships: sparse.csr_array, points: Floats, settings: Epoch) -> None:
+        super().__init__()
+        n = len(points)
+        # Rows that move at once should have similar numbers of draws.
+        self._order = np.argsort(np.asarray(memberships.sum(axis=1)).ravel(), kind="stable").astype(np.int32)
+        place = np.empty(n, dtype=np.int32)
+        place[self._order] = np.arange(n, dtype=np.int32)
+        graph = memberships[self._order]
+        largest = np.float32(graph.data.max()) if graph.nnz else np.float32(1.0)
+        rates = graph.data.astype(np.float32) / largest
+        self._edges: EdgesOfRows = graph.indptr.astype(np.int64), place[graph.indices], rates
+        self._settings = settings
+        self._points = _as_lines(points[self._order])
+        self._moved = np.empty_like(self._points)
+        self._spans = parallel.block_ranges(n, _ROWS_PER_TASK)
+        n_shifts = min(n - 1, max(_MIN_PAIRS_PER_ROW, _N_PAIRS // n))
+        self._shifts = 1 + np.sort(np.random.default_rng(settings.seed).choice(n - 1, n_shifts, replace=False))
+
+    @property
+    def points(self) -> Floats:
+        out = np.empty((len(self._order), len(self._points)))
+        out[self._order] = self._points[:, : len(self._order)].T
+        return out
+
+    def further_decrease(self, tolerance: float) -> float:
+        """Return the share by which a few epochs at a low learning rate lower the last cross entropy; the layout stays as it is.
+
+        A decrease above `tolerance` is compared with that of as many epochs again, which must be at least half of it to count:
+        among many equal rows the cross entropy depends on the learning rate, and the first decrease is that of the new rate.
+        """
+        layout, n_steps, costs = self._points.copy(), self.n_steps, [self.history[-1][1]]
+        decreases: list[float] = []
+        while len(decreases) < 2 and (not decreases or decreases[0] > tolerance):
+            for _ in range(CHECK_EPOCHS):
+                self._step(_CHECK_RATE)
+                self.n_steps += 1
+            costs.append(self.cost())
+            decreases.append(1.0 - costs[-1] / costs[-2] if costs[-2] > 0.0 else 0.0)
+        self._points, self.n_steps = layout, n_steps
+        return min(decreases[0], 2.0 * decreases[-1])
+
+    def _step(self, rate: float) -> None:
+        settings = self._settings._replace(rate=rate, number=self._settings.number + self.n_steps)
+        _move_all(self._points, self._points, self._points, self._edges, settings, self._moved, self._spans)
+        self._points, self._moved = self._moved, self._points
+        _wrap(self._points, len(self._order))
+
+    def cost(self) -> float:
+        """Return the cross entropy for each row, estimated from fixed pairs of rows."""
+        costs = parallel.map_blocks(
+            lambda span: cross_entropy(self._points, *self._edges, self._shifts, self._settings, *span), self._spans
+        )
+        return sum(costs) / len(self._order)
+
+
+def place_rows(
+    near: Neighbors, local_connectivity: float, mean_length: float, points: Floats, settings: Epoch, n_epochs: int
+) -> Floats:
+    """Return the coordinates of new rows, given their neighbours among fitted rows at `points`.
+
+    A row starts at the weighted mean of its neighbours, and moves as in a fit while these stay fixed. All rows have the same draws,
+    so that a place depends on nothing but its row.
+    """
+    memberships = row_memberships(near.indptr, near.distances, local_connectivity, mean_length)
+    with np.errstate(invalid="ignore"):
+        weights, sums = mean_of_neighbors(near, memberships, points)
+        start = sums / np.asarray(weights.sum(axis=1))[:, None]
+    # Rows at an infinite distance have no memberships, and stay NaN.
+    finite = np.isfinite(start).all(axis=1)
+    places = _as_lines(np.where(finite[:, None], start, 0.0))
+    moved = np.empty_like(places)
+    drawn = np.random.default_rng(settings.seed).choice(len(points), min(len(points), _POOL_SIZE), replace=False)
+    fixed, pool = _as_lines(points), _as_lines(np.repeat(points[drawn], LANES, axis=0))
+    edges = near.indptr, near.indices, np.nan_to_num(memberships).astype(np.float32)
+    spans = parallel.block_ranges(near.n_rows, _ROWS_PER_TASK)
+    n_epochs = max(_MIN_EPOCHS, n_epochs // 3)
+    for number in range(n_epochs):
+        settings = settings._replace(rate=_INITIAL_RATE * (1.0 - number / n_epochs), number=number, own_draws=0)
+        _move_all(places, fixed, pool, edges, settings, moved, spans)
+        places, moved = moved, places
+    out = places[:, : near.n_rows].T.astype(np.float64)
+    out[~finite] = np.nan
+    return out
+
+
+def _move_all(
+    rows: Coordinates,
+    points: Coordinates,
+    pool: Coordinates,
+    edges: EdgesOfRows,
+    settings: Epoch,
+    out: Coordinates,
+    spans: list[tuple[int, int]],
+) -> None:
+    parallel.run_blocks(lambda span: move_rows(rows, points, pool, *edges, settings, *span, out), spans)
+
+
+def _as_lines(points: Floats) -> Coordinates:
+    """Return points as lines of coordinates, of shape (m, n + LANES)."""
+    n, m = points.shape
+    lines = np.empty((m, n + LANES), dtype=np.float32)
+    lines[:, :n] = points.T
+    _wrap(lines, n)
+    return lines
+
+
+def _wrap(lines: Coordinates, n: int) -> None:
+    lines[:, n:] = lines[:, np.arange(LANES) % n]

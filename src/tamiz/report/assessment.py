@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display import figures
-from tamiz.display.coloring import escape_text
+from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 from tamiz.report.score_text import (
     ScoreFormat,

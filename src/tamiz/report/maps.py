@@ -7,10 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display import figures
-from tamiz.display.arrows import biplot_arrows
-from tamiz.display.coloring import frequent_classes
-from tamiz.display.eigenvalues import EigenvalueDisplay
-from tamiz.display.embedding import EmbeddingDisplay
+from tamiz.display.embedding import EmbeddingDisplay, biplot_arrows, frequent_classes
+from tamiz.display.quality import EigenvalueDisplay
 from tamiz.report import drawing
 from tamiz.report.drawing import Chart
 from tamiz.report.quality import chance_rows_text, most_trusted_map, trust_text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.ticker import PercentFormatter
 
 from tamiz.display import figures
-from tamiz.display.coloring import escape_text
+from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 from tamiz.report.score_text import (
     ScoreFormat,

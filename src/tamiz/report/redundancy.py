@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from tamiz.display import figures
-from tamiz.display.coloring import escape_text
+from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 from tamiz.report.text import count_with_noun, join_column_names, label_in_sentence, shorten
 

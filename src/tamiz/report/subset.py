@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from tamiz.display import figures
-from tamiz.display.coloring import escape_text
 from tamiz.display.column_selection import SearchDisplay
+from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_column_names, shorten
 from tamiz.selection.subset_report import BestOfSize

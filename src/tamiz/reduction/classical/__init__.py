@@ -1,1 +1,0 @@
-"""Classical scaling: inner products of dissimilarities, their eigenvectors, and the out-of-sample extension."""

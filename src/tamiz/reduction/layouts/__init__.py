@@ -1,1 +1,0 @@
-"""t-SNE: affinities of neighbours, repulsion, and the optimisation of a layout."""

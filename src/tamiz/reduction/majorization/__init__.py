@@ -1,1 +1,0 @@
-"""Multidimensional scaling by majorisation (SMACOF)."""
