@@ -123,7 +123,7 @@ def analyse(folder, n_workers, *, dask):
 
 def measure_round(folder, n_rows, n_columns, workers):
     """Print the seconds of comparing one coded column with all others, and of reading the codes."""
-    from tamiz.criteria.entropies import _UncertaintiesOnWorkers
+    from tamiz.criteria.entropies import _PairwiseUncertainties
     from tamiz.kernels import contingency as kernels
     from tamiz.runtime.executors import Workers
     from tamiz.statistics.contingency import CodedRows, Coding
@@ -144,7 +144,7 @@ def measure_round(folder, n_rows, n_columns, workers):
             # The first round starts the workers; the second finds the file in the same cache as the reader below.
             for name in ("first_round", "round"):
                 begun = time.perf_counter()
-                _UncertaintiesOnWorkers(rows, kernels.LEFT_OUT).associations(first, second)
+                _PairwiseUncertainties(rows, kernels.LEFT_OUT).associations(first, second)
                 seconds[name] = time.perf_counter() - begun
         begun = time.perf_counter()
         with path.open("rb", buffering=0) as file:

@@ -1,7 +1,8 @@
 """Write the results of a fixed list of calls, and compare those of two commits.
 
 python tools/equality.py write FILE [WORD]     writes the results of this package, with WORD those of the calls named so
-python tools/equality.py compare BEFORE AFTER  names each result that differs, with the largest relative difference of its numbers
+python tools/equality.py compare BEFORE AFTER [LARGEST]  names each result that differs, with the largest relative difference of its
+                                               numbers, if it is above LARGEST (0)
 python tools/equality.py commit NAME           compares a commit, in a clone of its own, with the files here
 """
 
@@ -311,13 +312,21 @@ def difference(before: Any, after: Any) -> str:
     return f"{str(before)[:70]!r} was, {str(after)[:70]!r} is"
 
 
-def compare(before: Path, after: Path) -> None:
+def is_small(text: str, largest: float) -> bool:
+    """Return whether a difference is a number of at most `largest`."""
+    try:
+        return float(text) <= largest
+    except ValueError:
+        return False
+
+
+def compare(before: Path, after: Path, largest: Path = Path("0")) -> None:
     first, second = (json.loads(path.read_text()) for path in (before, after))
     n_different = 0
     for name in second:
         one, two = first.get(name, {}), second.get(name, {})
         found = {path: difference(one.get(path), two.get(path)) for path in {**one, **two}}
-        found = {path: text for path, text in found.items() if text}
+        found = {path: text for path, text in found.items() if text and not is_small(text, float(largest.name))}
         if found:
             n_different += 1
             print(f"{name}: {len(found)} of {len(found | one)} results differ")
