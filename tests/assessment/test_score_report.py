@@ -14,7 +14,7 @@ from tamiz.assessment.score_report import RoleScores, SelectionReport
 from tamiz.criteria import CFS, InformationGain, Variance
 from tamiz.report import score_text
 from tamiz.search import BestFirst
-from tamiz.selection.permutation_null import PermutationNull
+from tamiz.selection.subset_record import PermutationNull
 
 
 def scores(*values):

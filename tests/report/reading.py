@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tamiz.report import Result, html
 from tamiz.report.records import StudyRecord
 from tamiz.runtime.codec import from_json
-from tamiz.selection.subset_report import SubsetRecord
+from tamiz.selection.subset_record import SubsetRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable

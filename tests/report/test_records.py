@@ -15,7 +15,7 @@ from tamiz.assessment import findings
 from tamiz.report import records
 from tamiz.report.records import StudyRecord
 from tamiz.runtime.codec import FormatError, Interval, JsonResult, Named, from_json, to_json
-from tamiz.selection import subset_report
+from tamiz.selection import subset_record
 
 from . import sample
 from .reading import record_of
@@ -143,7 +143,7 @@ def test_a_record_cannot_be_changed() -> None:
 def test_every_record_is_documented_and_has_no_other_attributes() -> None:
     found = [
         one
-        for module in (findings, records, subset_report)
+        for module in (findings, records, subset_record)
         for one in vars(module).values()
         if is_dataclass(one) and one.__module__ == module.__name__
     ]

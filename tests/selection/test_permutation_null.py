@@ -10,13 +10,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from tamiz import SubsetSelector, open_table
 from tamiz.assessment import recommend_columns, selection_report
 from tamiz.exceptions import TamizWarning
-from tamiz.selection.permutation_null import (
-    PermutationNull,
-    chance_null,
-    default_n_permutations,
-    has_significant_column,
-    target_shuffle,
-)
+from tamiz.selection.permutation_null import chance_null, default_n_permutations, has_significant_column, target_shuffle
+from tamiz.selection.subset_record import PermutationNull
 
 N = 90
 X = np.random.default_rng(0).normal(size=(N, 2))

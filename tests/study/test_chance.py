@@ -13,7 +13,7 @@ from tamiz.assessment.score_report import Recommendation
 from tamiz.criteria import CFS, Variance
 from tamiz.exceptions import TamizWarning
 from tamiz.search import BestFirst
-from tamiz.selection.permutation_null import PermutationNull
+from tamiz.selection.subset_record import PermutationNull
 
 
 def test_the_permutation_null_of_the_assessment_is_the_one_that_is_stated():

@@ -23,7 +23,8 @@ from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, plain_notes
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Search
-from tamiz.selection.permutation_null import MIN_PERMUTATIONS, default_n_permutations
+from tamiz.selection.permutation_null import default_n_permutations
+from tamiz.selection.subset_record import MIN_PERMUTATIONS
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema

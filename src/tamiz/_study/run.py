@@ -54,14 +54,8 @@ from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.equivalent_columns import describe_equivalents
 from tamiz.selection.permutation_null import has_significant_column
-from tamiz.selection.subset_report import (
-    ColumnReason,
-    SubsetRecord,
-    describe_lattice,
-    describe_reasons,
-    describe_subset,
-    similar_columns,
-)
+from tamiz.selection.subset_record import ColumnReason, SubsetRecord
+from tamiz.selection.subset_report import describe_lattice, describe_reasons, describe_subset, similar_columns
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally

@@ -49,7 +49,8 @@ from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.best_first import BestFirst
-from tamiz.selection.permutation_null import PermutationNull, default_n_permutations, target_shuffle
+from tamiz.selection.permutation_null import default_n_permutations, target_shuffle
+from tamiz.selection.subset_record import PermutationNull
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table

@@ -12,7 +12,7 @@ from tamiz.assessment.findings import FoldScores, SelectionErrorRates, Stability
 from tamiz.runtime.codec import JsonResult, check_known, check_lengths
 from tamiz.runtime.result_tables import PrintedResult
 from tamiz.runtime.user_warnings import list_names, quote_name
-from tamiz.selection.permutation_null import PermutationNull
+from tamiz.selection.subset_record import PermutationNull
 
 ALL_COLUMNS = "all_columns"
 # The columns that a noise experiment adds.

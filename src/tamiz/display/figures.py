@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
@@ -217,6 +216,9 @@ class PanelDisplay(ABC):
 
 def read_fitted(estimator: Any, attribute: str, advice: str) -> dict[str, Any]:
     """Return the attributes of a fitted estimator; TypeError with the advice if it lacks one."""
+    # Imported late: colours are read without scikit-learn.
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(estimator)
     fitted = vars(estimator)
     if attribute not in fitted:
@@ -226,6 +228,8 @@ def read_fitted(estimator: Any, attribute: str, advice: str) -> dict[str, Any]:
 
 def read_vector(name: str, values: ArrayLike, dtype: type[np.generic] = np.float64) -> NDArray[Any]:
     """Return values as a one-dimensional array of finite numbers; `name` is that of the parameter, for messages."""
+    from sklearn.utils.validation import check_array
+
     vector: NDArray[Any] = check_array(np.asarray(values), dtype=dtype, ensure_2d=False, input_name=name)
     if vector.ndim != 1:
         raise DataError(f"{name} must be a list of numbers, got an array of shape {vector.shape}.")

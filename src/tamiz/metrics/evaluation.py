@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tamiz.arrays import Floats, Indices
-from tamiz.metrics.embedding_pair import check_neighbors_below_half, mean_estimate, read_embedding_pair
+from tamiz.metrics.embedding_pair import check_neighbors_below_half, read_embedding_pair
+from tamiz.metrics.estimates import QualityMeasure, mean_estimate
 from tamiz.metrics.neighborhoods import (
     RankAgreement,
     agreement_from_scan,
@@ -25,28 +26,6 @@ from tamiz.metrics.stress import PairSample, fit_from_scan, initial_scales, rank
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.result_tables import html_table
-
-
-@dataclass(frozen=True)
-class QualityMeasure:
-    """One quality measure of a map.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    error : float
-        Standard error; 0 where the value is exact.
-    larger_is_better : bool
-    meaning : str
-        One-line definition.
-    """
-
-    name: str
-    value: float
-    error: float
-    larger_is_better: bool
-    meaning: str
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from tamiz.metrics.embedding_pair import (
     check_neighbors_below_half,
     check_neighbors_below_n,
     check_three_rows,
-    mean_estimate,
     read_embedding_pair,
 )
+from tamiz.metrics.estimates import mean_estimate
 from tamiz.metrics.pair_scan import PairScanResult
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng

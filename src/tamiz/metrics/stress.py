@@ -11,14 +11,8 @@ from scipy.stats import rankdata
 
 from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.metrics.embedding_pair import (
-    EmbeddingPair,
-    SampleEstimate,
-    mean_estimate,
-    ratio_estimate,
-    read_embedding_pair,
-    root_estimate,
-)
+from tamiz.metrics.embedding_pair import EmbeddingPair, read_embedding_pair
+from tamiz.metrics.estimates import SampleEstimate, mean_estimate, ratio_estimate, root_estimate
 from tamiz.metrics.pair_scan import PairDistances, PairScanResult
 from tamiz.neighbors.euclidean_index import evenly_spaced_rows
 from tamiz.runtime import parallel

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         RankingRecord,
         StudyRecord,
     )
-    from tamiz.selection.subset_report import ColumnReason, SubsetRecord
+    from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 
 # The states of a column by which a reader filters.
 _STATES = (

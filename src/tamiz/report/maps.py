@@ -11,7 +11,7 @@ from tamiz.display.embedding import EmbeddingDisplay, biplot_arrows, frequent_cl
 from tamiz.display.quality import EigenvalueDisplay
 from tamiz.report import drawing
 from tamiz.report.drawing import Chart
-from tamiz.report.quality import chance_rows_text, most_trusted_map, trust_text
+from tamiz.report.score_text import chance_rows_text, most_trusted_map, trust_text
 from tamiz.report.text import (
     count_with_noun,
     edges_text,

@@ -18,11 +18,11 @@ from tamiz.assessment.findings import (
 )
 from tamiz.assessment.score_report import NoiseExperiment, Recommendation, SelectionReport
 from tamiz.graphs.description import GraphDescription
-from tamiz.metrics.evaluation import QualityMeasure
+from tamiz.metrics.estimates import QualityMeasure
 from tamiz.reduction.description import ClusterRule, MapDescription
 from tamiz.runtime.codec import Named, check_known, check_lengths
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.subset_report import SimilarColumn, SubsetRecord
+from tamiz.selection.subset_record import SimilarColumn, SubsetRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tamiz.assessment.findings import FoldScores
     from tamiz.report.records import RankingRecord, StepTiming
     from tamiz.runtime.verdicts import Verdict
-    from tamiz.selection.subset_report import SubsetRecord
+    from tamiz.selection.subset_record import SubsetRecord
 
 
 class Result(WrittenResult):

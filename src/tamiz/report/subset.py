@@ -11,7 +11,7 @@ from tamiz.display.column_selection import SearchDisplay
 from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
 from tamiz.report.text import count_with_noun, format_count, format_number, format_percent, join_column_names, shorten
-from tamiz.selection.subset_report import BestOfSize
+from tamiz.selection.subset_record import BestOfSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tamiz.report.records import StudyRecord, TableRecord
-    from tamiz.selection.subset_report import Lattice, SearchStep, SubsetRecord
+    from tamiz.selection.subset_record import Lattice, SearchStep, SubsetRecord
 
 
 # By the number of columns: the characters of a name that fit (0: numbers instead of names), and the pixels of a subset.

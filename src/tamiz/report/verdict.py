@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tamiz.report import drawing
 from tamiz.report.columns import ColumnEvidence
-from tamiz.report.quality import most_trusted_map, trust_text
 from tamiz.report.recommendation import initial_selection, keep_all_reason
-from tamiz.report.score_text import ScoreFormat, mark_scores, null_count_text
+from tamiz.report.score_text import ScoreFormat, mark_scores, most_trusted_map, null_count_text, trust_text
 from tamiz.report.table import class_shares
 from tamiz.report.text import (
     capitalize,

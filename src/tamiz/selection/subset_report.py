@@ -5,8 +5,7 @@ The merit of the subset with one column flipped is read from the archive of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,20 @@ from tamiz.arrays import Floats, Indices
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.entropies import SymmetricUncertainty
 from tamiz.exceptions import DataError
-from tamiz.runtime.codec import Named, check_lengths, to_json
+from tamiz.runtime.codec import Named
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import warn
 from tamiz.search import registry as searches
 from tamiz.search.base import Problem
+from tamiz.selection.subset_record import (
+    BestOfSize,
+    ColumnReason,
+    Lattice,
+    SearchStep,
+    SetPoints,
+    SimilarColumn,
+    SubsetRecord,
+)
 from tamiz.statistics.cuts import EqualFrequency
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
@@ -28,115 +36,6 @@ from tamiz.table.views import select_rows
 
 if TYPE_CHECKING:
     from tamiz.selection.subset_selector import SubsetSelector
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchStep:
-    """A subset that was better than all before it; evaluations count from 1."""
-
-    evaluation: int
-    merit: float
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SetPoints:
-    """Evaluated subsets for the chart: their sizes and merits."""
-
-    sizes: tuple[int, ...]
-    merits: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        check_lengths(sizes=self.sizes, merits=self.merits)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BestOfSize:
-    """The best subset of a size, with its first columns."""
-
-    size: int
-    merit: float
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SimilarColumn:
-    """A selected column, and its symmetric uncertainty with another one."""
-
-    name: str
-    uncertainty: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ColumnReason:
-    """Why a column is in the subset or out of it.
-
-    `same_as` is the equivalent column that was searched in its place, and `group` the columns that are selected together with it.
-    `alternative_merit` and `alternative_size` are those of the subset with this column and its group flipped. `relevance` is the
-    symmetric uncertainty with the target, and `similar` the selected columns that are most similar.
-    """
-
-    name: str
-    chosen: bool
-    role: Literal["fixed", "excluded"] | None = None
-    same_as: str | None = None
-    group: tuple[str, ...] = ()
-    alternative_merit: float | None = None
-    alternative_size: int
-    relevance: float | None = None
-    similar: tuple[SimilarColumn, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lattice:
-    """The merits of all subsets of a few columns, by the number whose bit k is set if column k is in; `best` is such a number."""
-
-    columns: tuple[str, ...]
-    merits: tuple[float, ...]
-    best: int
-
-    def __post_init__(self) -> None:
-        check_lengths(subsets=2 ** min(len(self.columns), 62), merits=self.merits)
-        if not 0 <= self.best < len(self.merits):
-            raise ValueError(f"the best of {len(self.merits):,} subsets is number {self.best:,}")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SubsetRecord:
-    """The subset: its columns and merit, the course of the search, merits by size, and the reason for each column.
-
-    `scoring_note` is how a merit of a model was computed, and `sizes` the smallest and the largest requested size. `n_recorded` of
-    `n_evaluations` subsets were recorded. `bound` is that of an exact search on the merit of any permitted subset. `notes` are
-    sentences on the subset.
-    """
-
-    merit: Named
-    scoring_note: str
-    search: Named
-    sizes: tuple[int, int] | None
-    min_gain: float
-    columns: tuple[str, ...]
-    value: float
-    n_evaluations: int
-    n_recorded: int
-    bound: float | None = None
-    stopped: str | None
-    course: tuple[SearchStep, ...]
-    points: SetPoints
-    frontier: tuple[BestOfSize, ...]
-    reasons: tuple[ColumnReason, ...] = ()
-    lattice: Lattice | None = None
-    notes: tuple[str, ...] = ()
-
-    json_properties: ClassVar[tuple[str, ...]] = ("proven",)
-
-    @property
-    def proven(self) -> bool:
-        """Whether the search has proven that no permitted subset has a higher merit."""
-        return self.bound is not None and self.bound <= self.value
-
-    def to_dict(self) -> dict[str, Any]:
-        return to_json(self)
 
 
 # The lattice is drawn for at most 64 subsets; 128 cannot be distinguished on a page.

@@ -39,15 +39,9 @@ from tamiz.search.journal import Journal
 from tamiz.search.runner import SearchJob, SearchPlan
 from tamiz.search.stopping import StoppingRule, TargetMerit
 from tamiz.selection.equivalent_columns import describe_duplicate_columns, leave_out_equivalents, unsearched_duplicates
-from tamiz.selection.permutation_null import (
-    MIN_PERMUTATIONS,
-    MIN_PREDICTION_MERITS,
-    PermutationNull,
-    chance_null,
-    has_significant_column,
-    target_shuffle,
-)
+from tamiz.selection.permutation_null import MIN_PREDICTION_MERITS, chance_null, has_significant_column, target_shuffle
 from tamiz.selection.selector import Selector, estimator_readers
+from tamiz.selection.subset_record import MIN_PERMUTATIONS, PermutationNull
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
