@@ -69,7 +69,7 @@ class RowGraph:
         return restrict_to_map_columns(table, self.map_columns)
 
     def row_positions(self, rows: Indices, table: Table) -> Indices:
-        """Return the positions of some rows of the table in a table that `source_for` returned."""
+        """Return the positions of some rows of the table in a table that `table_for` returned."""
         if self.sample is None or table is self.table:
             return rows
         return np.searchsorted(self.sample, rows)

@@ -1,6 +1,6 @@
 """The base class of indexes of Euclidean coordinates: from the distinct scaled points that they compare to lists of rows.
 
-It also converts all pairs within a radius to lists (`RadiusQuery`) and checks that lists fit into memory.
+It also checks that lists of neighbours fit into memory.
 """
 
 from __future__ import annotations

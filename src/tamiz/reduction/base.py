@@ -66,7 +66,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
     embedding_ : ndarray of shape (n_samples, n_components)
         The coordinates of the rows; float32 if all numeric columns are float32, else float64.
     schema_ : Schema or None
-        The columns as read by fit; `open_table(like=)` uses it to read new rows.
+        The columns as read by fit; `open_table(schema=)` uses it to read new rows.
     axis_names_ : list of str
         A name for every coordinate.
     axis_label : str

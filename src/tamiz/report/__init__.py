@@ -1,7 +1,7 @@
 """The result of a study, and its report as one HTML file.
 
 A section of the report is a function that returns the variables of a template (or None if there is nothing to show), and a template
-of the same name. A new section is one file, one template and one line below; the order of the lines is the order on the page.
+of the same name. A new section is one file, one template and one line below, and its place among the open ones is in `html.py`.
 """
 
 from tamiz.runtime.registry import Registry

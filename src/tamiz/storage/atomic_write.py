@@ -9,11 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
+from typing import Any
 
 
 class WrittenResult(ABC):

@@ -1,4 +1,4 @@
-"""Base class of table sources: a schema, blocks of rows, and one loop that fills statistics from the blocks."""
+"""Base class of tables: a schema, blocks of rows, and one loop that fills statistics from the blocks."""
 
 from __future__ import annotations
 
