@@ -71,6 +71,7 @@ def test_a_report_rendered_again_is_the_same_to_the_byte(
     assert (folder / "again.html").read_bytes() == (studied[0] / "r.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_table_and_seed_give_the_same_bytes_and_times_are_only_printed(
     tamiz: Callable[..., Result], folder: Path, iris: Path
 ) -> None:

@@ -83,6 +83,7 @@ def test_no_more_vectors_are_kept_than_there_are_dimensions(monkeypatch):
 
 
 @pytest.mark.parametrize("share", [None, 1e-12])
+@pytest.mark.slow
 def test_a_search_ends_where_only_the_rounding_of_its_products_is_left(share):
     A = operator(np.concatenate([[3.0, 2.0, 1.5], np.linspace(1, -1, 597)]))
     n_products = 0

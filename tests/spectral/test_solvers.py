@@ -61,6 +61,7 @@ def test_all_solvers_find_the_same_pairs(monkeypatch, kind):
         np.testing.assert_allclose(other.vectors, found[0].vectors, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_many_clusters_joined_by_single_edges_are_found_together():
     n, n_clusters = 4000, 20
     rng = np.random.default_rng(0)

@@ -153,7 +153,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize(
     "options",
-    [pytest.param(words, id=name, marks=[pytest.mark.slow] * bool(words)) for name, words in COMMANDS.items()],
+    [pytest.param(words, id=name, marks=pytest.mark.slow) for name, words in COMMANDS.items()],
 )
 @pytest.mark.parametrize("from_file", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_command_and_its_script_run_and_give_the_same_numbers(folder, options, from_file):
