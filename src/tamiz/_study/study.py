@@ -48,7 +48,7 @@ from tamiz.runtime.user_warnings import (
     mute_codes,
     warn_user,
 )
-from tamiz.runtime.verdicts import check_codes
+from tamiz.runtime.verdicts import Verdict, check_codes
 from tamiz.search.base import Search
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.subset_selector import SubsetSelector
@@ -196,10 +196,10 @@ def study(
         with steps.budget.paused():
             include_float32 = opened.schema.n_rows > MAX_FLOAT64_ROWS
             compile_ahead(default_kernels(target_kind, include_float32=include_float32), n_jobs)
-        run = _prepare(opened, options, steps, _title(data))
+        level_notes = missing_level_notes(opened.schema)
+        run = _prepare(add_missing_level(opened), level_notes, options, steps, _title(data))
         run.compute()
-        warn_user(run.missing_value_notes(imputed))
-        warn_user(steps.omission_notes())
+        warn_user([*run.missing_value_notes(imputed), *steps.omission_notes()])
         schema = run.table.schema
         warnings = dict.fromkeys([*schema.dropped_row_notes, *schema.notes, *collected])
         run.add(
@@ -213,16 +213,17 @@ def study(
                 run.comparison,
                 run.left_out,
                 run.design.roles,
-                has_missing_levels=bool(missing_level_notes(opened.schema)),
+                has_missing_levels=bool(level_notes),
             ),
         )
     return Result(run.record, steps.timings)
 
 
-def _prepare(opened: Table, options: StudyOptions, steps: StepRunner, title: str) -> StudyRun:
+def _prepare(
+    opened: Table, level_notes: Sequence[Verdict], options: StudyOptions, steps: StepRunner, title: str
+) -> StudyRun:
     """Describe the table without its leaks, plan the steps, and build the graph of the rows."""
     rng = make_rng(options.random_state)
-    level_notes, opened = missing_level_notes(opened.schema), add_missing_level(opened)
     selector = SubsetSelector() if options.selector is None else clone(options.selector)
     asked = asks_for_subset(selector)
     merit, search = choose_merit_and_search(selector.merit, selector.search, opened.schema, options.missing)
@@ -252,7 +253,6 @@ def _prepare(opened: Table, options: StudyOptions, steps: StepRunner, title: str
     if selector.random_state is None:
         # The random draws of `SubsetSelector(random_state=...)`, so that the selection alone can be reproduced.
         selector.random_state = seed if known_seed is None else known_seed
-    names = table.schema.names
     record = StudyRecord(
         tamiz=__version__,
         versions=_versions(),
@@ -262,7 +262,7 @@ def _prepare(opened: Table, options: StudyOptions, steps: StepRunner, title: str
         leakage_exclusion=exclusion,
         fold_design=design.comparison,
         graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
-        map_columns=None if plan.map_columns is None else tuple(names[j] for j in plan.map_columns),
+        map_columns=None if plan.map_columns is None else tuple(table.schema.names[j] for j in plan.map_columns),
     )
     return StudyRun(steps, record, row_graph, rows, selector, options, design, plan.maps, seed, searched, asked)
 

@@ -36,6 +36,7 @@ from tamiz.table.kinds import (
     missing_codes,
 )
 from tamiz.table.schema import Column, Kind, Schema
+from tamiz.table.views import target_array
 
 # Stability indices above their expected value (the convention of credit scoring), and differences of the share of missing values,
 # from which on a significant change is stated.
@@ -118,7 +119,7 @@ def share_columns(
         if not any(empty) and _family(column) != _family(other):
             other_kinds[name] = (column.kind, inferred[name])
             continue
-        own = np.concatenate([_target(first)]) if is_target else _values(first, j, described)
+        own = target_array(first) if is_target else _values(first, j, described)
         values = own, _values(second, k, described)
         levels = described.levels
         if not described.is_number and not any(empty):
@@ -131,10 +132,6 @@ def share_columns(
             values = values[0].astype(np.float64), values[1].astype(np.float64)
         shared.append(SharedColumn(name, described.kind, is_target, levels, values))
     return shared, other_kinds, not_compared
-
-
-def _target(table: Table) -> NDArray[Any]:
-    return np.concatenate([np.asarray(block.y) for block in table.blocks([])])
 
 
 def _values(table: Table, j: int, described: Column) -> NDArray[Any]:
