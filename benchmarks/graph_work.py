@@ -123,8 +123,8 @@ def itmo_score(given: dict[str, Any]) -> Any:
 
 def tamiz_spectrum(given: dict[str, Any]) -> Any:
     from tamiz.graphs import Graph
+    from tamiz.graphs.laplacian import smallest_eigenpairs
     from tamiz.runtime import parallel
-    from tamiz.spectral import smallest_eigenpairs
 
     graph = Graph.from_sparse(graph_of(given))
 

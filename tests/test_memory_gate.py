@@ -3,14 +3,14 @@ from contextlib import suppress
 
 import pytest
 
-from tamiz.runtime import memory_gate
-from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.runtime import parallel
+from tamiz.runtime.parallel import MemoryGate
 
 
 @pytest.fixture(autouse=True)
 def _memory(monkeypatch):
-    monkeypatch.setattr(memory_gate, "_UNGATED_BYTES", 0)
-    monkeypatch.setattr(memory_gate, "free_memory", lambda: 100.0)
+    monkeypatch.setattr(parallel, "_UNGATED_BYTES", 0)
+    monkeypatch.setattr(parallel, "free_memory", lambda: 100.0)
     monkeypatch.setattr("tamiz.runtime.validation.free_memory", lambda: 100.0)
 
 

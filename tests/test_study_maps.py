@@ -17,7 +17,7 @@ from tamiz.cli.study import study as study_command
 from tamiz.exceptions import DataError
 from tamiz.graphs import Binary, KNearest
 from tamiz.metrics import quality, rank_agreement, shepard
-from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.neighbors.metrics import METRICS
 from tamiz.reduction import (
     ICA,
     MDS,
@@ -259,7 +259,7 @@ def test_two_maps_of_one_method_are_distinguished(table):
 def test_every_number_of_every_map_is_that_of_its_card(found, table):
     labels = np.concatenate([block.y for block in table.blocks([])])
     judged = found["quality"]
-    assert judged["metric"] == {"id": "seuclidean", "label": metrics["seuclidean"].label}
+    assert judged["metric"] == {"id": "seuclidean", "label": METRICS["seuclidean"]}
     assert (judged["n_rows"], judged["n_neighbors"]) == (344, 15)
     for k, drawn in enumerate(found["maps"]):
         card = quality(table, np.array(drawn["points"]), metric="seuclidean", labels=labels)

@@ -23,3 +23,13 @@ def divide_or_zero(a: ArrayLike, b: ArrayLike) -> Floats:
 def is_missing(values: NDArray[Any]) -> Masks:
     """Return where numbers are NaN, or codes of levels are negative."""
     return np.isnan(values) if values.dtype.kind == "f" else np.asarray(values < 0)
+
+
+def eigenvector_signs(X: Floats, tolerance: float = 1e-6) -> Floats:
+    """Return for each column the sign that makes its entry of largest absolute value positive, the first of equal ones.
+
+    Entries count as equal within a relative `tolerance`: the accuracy of iterative eigenvectors.
+    """
+    size = np.abs(X)
+    first = np.argmax(size >= size.max(axis=0) * (1 - tolerance), axis=0)
+    return np.where(X[first, np.arange(X.shape[1])] < 0, -1.0, 1.0)

@@ -12,13 +12,12 @@ from tamiz import RankSelector
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import PermutationImportance
 from tamiz.graphs import ConnectedRadius, KNearest, Radius
-from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.neighbors.metrics import METRICS
 from tamiz.reduction import MDS, ClassicalMDS, Isomap, LandmarkMDS, LaplacianEigenmaps, StochasticMDS
 from tamiz.reduction.stochastic_mds import KERNEL_METRICS
 
 from .test_scikit_learn import ESTIMATORS, VARIANTS
 
-METRICS = [entry.name for entry in metrics]
 MEASURED = [
     *(cls(dissimilarity=name) for cls in (ClassicalMDS, LandmarkMDS) for name in [*METRICS, "similarity"]),
     *(MDS(dissimilarity=name, max_iter=5, random_state=0, tol=1.0) for name in [*METRICS, "similarity"]),

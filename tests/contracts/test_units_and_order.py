@@ -14,10 +14,10 @@ from tamiz import RankSelector, SubsetSelector, criteria, metrics
 from tamiz.cluster import SpectralClustering
 from tamiz.criteria import CrossValidated, MultiSURF, MutualInformation, ReliefF
 from tamiz.graphs import ConnectedRadius, KNearest, Radius, SameClass
-from tamiz.graphs.builders import read_points
 from tamiz.graphs.edges import HeatKernel
 from tamiz.neighbors import BruteForce, KDTree, NNDescent
-from tamiz.neighbors.kd_tree import choose_exact_search
+from tamiz.neighbors.exact_search import choose_exact_search
+from tamiz.neighbors.metrics import read_points
 from tamiz.neighbors.spanning_tree import spanning_tree
 from tamiz.reduction import MDS, UMAP, Isomap, LandmarkMDS, LaplacianEigenmaps, LocallyLinearEmbedding
 from tamiz.reduction.graph_reducer import shortest_edges

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from tamiz.kernels.nearest_neighbors import pair_distances, row_distances
-from tamiz.neighbors import brute_force
-from tamiz.neighbors.brute_force import (
+from tamiz.neighbors import exact_search
+from tamiz.neighbors.base import DistinctRows
+from tamiz.neighbors.exact_search import (
     BruteForce,
     ContractiveProjection,
     DistanceBounds,
+    KDTree,
     _tournament_rounds,
     choose_projection,
     left_factors,
 )
-from tamiz.neighbors.euclidean_index import DistinctRows
-from tamiz.neighbors.kd_tree import KDTree
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints, Points
 from tamiz.runtime import parallel, progress
 
@@ -226,10 +226,10 @@ def test_cosine_distances_within_a_radius_are_compared_as_they_are_reported():
 def test_many_columns_are_searched_along_a_few_directions(monkeypatch):
     def directed(points):
         plain, _ = choose_projection(points)
-        directions, defect = brute_force._projection_directions(points.values, plain)
+        directions, defect = exact_search._projection_directions(points.values, plain)
         return ContractiveProjection(plain.centre, plain.scale, directions[:, :32].copy(), defect), np.float32
 
-    monkeypatch.setattr(brute_force, "choose_projection", directed)
+    monkeypatch.setattr(exact_search, "choose_projection", directed)
     values, queries = np.vstack([wide(), wide()[:3], np.zeros((2, 160))]), wide(30) * 1.1
     dense = between(values)
     radius = float(np.quantile(dense, 0.03)) * (1 + 1e-12)
@@ -252,7 +252,7 @@ def test_leading_directions_are_used_where_they_explain_most_of_the_variance_of_
 
 
 def test_rows_that_float32_cannot_distinguish_are_searched_by_products_in_float64(monkeypatch):
-    monkeypatch.setattr(brute_force, "_MIN_POINTS", 100)
+    monkeypatch.setattr(exact_search, "_MIN_POINTS", 100)
     values = np.random.default_rng(4).normal(size=(500, 8))
     values[::2] += 1e6
     index = BruteForce().fit(EuclideanPoints(values))
@@ -261,7 +261,7 @@ def test_rows_that_float32_cannot_distinguish_are_searched_by_products_in_float6
 
 
 def test_one_row_far_away_does_not_cost_the_others_their_float32(monkeypatch):
-    monkeypatch.setattr(brute_force, "_MIN_POINTS", 100)
+    monkeypatch.setattr(exact_search, "_MIN_POINTS", 100)
     assert (
         BruteForce().fit(EuclideanPoints(np.vstack([HARD["normal"]] * 2 + [np.full((1, 5), 1e9)]))).bounds.dtype
         == np.float32
@@ -284,7 +284,7 @@ def test_no_bound_is_above_a_squared_distance(name, dtype, directed):
     if directed:
         if values.shape[1] < 4:
             return
-        directions, defect = brute_force._projection_directions(values, chart)
+        directions, defect = exact_search._projection_directions(values, chart)
         chart = ContractiveProjection(chart.centre, chart.scale, directions[:, :2].copy(), defect)
     bounds = DistanceBounds(values, chart, dtype)
     left = left_factors(bounds.right_factors[: len(values)])

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tamiz.neighbors import kd_tree
-from tamiz.neighbors.brute_force import BruteForce
-from tamiz.neighbors.kd_tree import KDTree
+from tamiz.neighbors import exact_search
+from tamiz.neighbors.exact_search import BruteForce, KDTree
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.runtime import parallel
@@ -61,7 +60,7 @@ def test_a_query_is_answered_alike_whatever_rows_are_asked_with_it():
 def test_rows_that_equal_distances_leave_in_doubt_are_compared_with_all(monkeypatch):
     # The ends of all axes are as far from the origin; the tree names some of them by chance.
     points = EuclideanPoints(np.vstack([np.zeros((1, 15)), np.eye(15), -np.eye(15)]))
-    monkeypatch.setattr(kd_tree, "_MARGINS", (0, 1))
+    monkeypatch.setattr(exact_search, "_MARGINS", (0, 1))
     index = KDTree().fit(points)
     assert index.query(3).indices[:3].tolist() == [1, 2, 3]
     same(index.query(3), BruteForce().fit(points).query(3))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamiz.neighbors.euclidean_index import evenly_spaced_rows, leading_directions
+from tamiz.neighbors.base import evenly_spaced_rows, leading_directions
 
 
 def test_rows_are_spread_evenly_and_none_is_taken_twice():

@@ -9,8 +9,7 @@ from scipy.spatial.distance import cdist
 
 from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.neighbors.metric_points import GowerPoints
-from tamiz.neighbors.points import CosinePoints, EuclideanPoints
+from tamiz.neighbors.points import CosinePoints, EuclideanPoints, GowerPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.runtime import parallel

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from tamiz.exceptions import TamizWarning
-from tamiz.neighbors.brute_force import BruteForce
+from tamiz.neighbors.exact_search import BruteForce
 from tamiz.neighbors.nn_descent import NeighborLists, NNDescent
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
@@ -282,7 +282,7 @@ def test_an_approximate_search_suits_many_rows_of_numbers():
 
 def test_a_search_within_a_radius_takes_the_distinct_rows_of_the_index(monkeypatch):
     index = NNDescent(random_state=0).fit(EuclideanPoints(np.random.default_rng(0).normal(size=(2500, 3))))
-    monkeypatch.setattr("tamiz.neighbors.euclidean_index._scan_rows", None)
+    monkeypatch.setattr("tamiz.neighbors.base._scan_rows", None)
     assert index._brute_force.distinct is index.distinct
     assert len(index.query_radius(0.1).indptr) == 2501
 

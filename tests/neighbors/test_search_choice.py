@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tamiz.exceptions import DataError
-from tamiz.neighbors import nn_descent
-from tamiz.neighbors.brute_force import BruteForce
-from tamiz.neighbors.kd_tree import KDTree, choose_exact_search
-from tamiz.neighbors.nn_descent import NNDescent, choose_search
+from tamiz.graphs import builders
+from tamiz.graphs.builders import choose_search
+from tamiz.neighbors.exact_search import BruteForce, KDTree, choose_exact_search
+from tamiz.neighbors.nn_descent import NNDescent
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
 
@@ -44,7 +44,7 @@ def test_without_a_search_an_exact_one_is_taken_where_it_takes_seconds(monkeypat
     assert isinstance(choose_search(None, points(20_000, 2)), KDTree)
     assert isinstance(choose_search(None, points(3000, 30)), BruteForce)
     assert isinstance(choose_search(None, PrecomputedDistances(np.zeros((4, 4)))), BruteForce)
-    monkeypatch.setattr(nn_descent, "_MAX_EXACT_SECONDS", 1e-9)
+    monkeypatch.setattr(builders, "_MAX_EXACT_SECONDS", 1e-9)
     assert isinstance(choose_search(None, points(3000, 30)), NNDescent)
     assert isinstance(choose_search(None, points(1999, 30)), BruteForce)
 

@@ -10,7 +10,7 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.nearest_neighbors import pair_distances
 from tamiz.neighbors import spanning_tree as spanning
 from tamiz.neighbors.base import NeighborIndex, Neighbors
-from tamiz.neighbors.brute_force import BruteForce
+from tamiz.neighbors.exact_search import BruteForce
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.spanning_tree import connecting_edges, longest_edge, spanning_tree

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from tamiz.arrays import eigenvector_signs
 from tamiz.graphs import Graph
-from tamiz.spectral import smallest_eigenpairs
-from tamiz.spectral.eigenpairs import canonical_rotation, multiplets
-from tamiz.statistics.eigenvector_signs import eigenvector_signs
+from tamiz.graphs.laplacian import canonical_rotation, multiplets, smallest_eigenpairs
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tamiz.graphs import Graph
+from tamiz.graphs.laplacian import smallest_eigenpairs
 from tamiz.runtime import parallel
-from tamiz.spectral import smallest_eigenpairs
 
 KINDS = ["unnormalized", "symmetric", "random_walk"]
 

@@ -6,9 +6,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from tamiz.exceptions import ConvergenceWarning
-from tamiz.graphs import KNearest
-from tamiz.spectral import inverse
-from tamiz.spectral.inverse import bandwidth, factorize, smallest_semidefinite_eigenpairs
+from tamiz.graphs import KNearest, shift_invert
+from tamiz.graphs.shift_invert import bandwidth, factorize, smallest_semidefinite_eigenpairs
 
 
 def grid_laplacian(width, height):
@@ -109,6 +108,6 @@ def test_all_pairs_of_few_rows(n):
 
 
 def test_a_search_that_ends_too_early_warns(monkeypatch):
-    monkeypatch.setattr(inverse, "_MAX_ROUNDS", 2)
+    monkeypatch.setattr(shift_invert, "_MAX_ROUNDS", 2)
     with pytest.warns(ConvergenceWarning, match="has not converged, and the map is approximate"):
         smallest_semidefinite_eigenpairs(grid_laplacian(60, 50), 7)

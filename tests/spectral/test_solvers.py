@@ -5,8 +5,8 @@ import pytest
 from scipy import linalg, sparse
 
 from tamiz.exceptions import TamizWarning
-from tamiz.graphs import Graph
-from tamiz.spectral import eigenpairs, smallest_eigenpairs
+from tamiz.graphs import Graph, laplacian
+from tamiz.graphs.laplacian import smallest_eigenpairs
 
 
 def box(*sides):
@@ -52,7 +52,7 @@ def test_all_solvers_find_the_same_pairs(monkeypatch, kind):
     graph = box(41, 12)
     found = [smallest_eigenpairs(graph.laplacian(kind), 7)]
     for name, value in (("MAX_DENSE_ROWS", 1000), ("_FACTOR_ROW_WORK", 0.0), ("_MAX_BAND_ENTRIES", 0.0)):
-        monkeypatch.setattr(eigenpairs, name, value)
+        monkeypatch.setattr(laplacian, name, value)
         found.append(smallest_eigenpairs(graph.laplacian(kind), 7))
         monkeypatch.undo()
     assert len({one.solver.partition(" of ")[0] for one in found}) == 3
@@ -115,9 +115,9 @@ def test_a_tolerance_of_nothing_is_what_rounding_leaves():
 
 
 def test_pairs_over_tolerance_are_reported_with_their_residual(monkeypatch):
-    monkeypatch.setattr(eigenpairs, "_STALL_ROUNDS", 1)
-    monkeypatch.setattr(eigenpairs, "_MIN_DIGIT_GAIN", np.inf)
-    monkeypatch.setattr(eigenpairs, "_STALL_VALUE_RATIO", 0.0)
+    monkeypatch.setattr(laplacian, "_STALL_ROUNDS", 1)
+    monkeypatch.setattr(laplacian, "_MIN_DIGIT_GAIN", np.inf)
+    monkeypatch.setattr(laplacian, "_STALL_VALUE_RATIO", 0.0)
     with pytest.warns(TamizWarning, match=r"An eigenvector of the Laplacian.* has the residual .* above tol = 1e-06"):
         found = smallest_eigenpairs(box(70, 71).laplacian(), 5)
     assert (found.residuals > 1e-6 * found.values).any()

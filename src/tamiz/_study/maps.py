@@ -16,11 +16,11 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 from tamiz.arrays import Floats, Indices
 from tamiz.comparison.alignment import procrustes_distances
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import GraphBuilder, read_points
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.row_graph import RowGraph
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.metrics.stress import ShepardDiagram, shepard
-from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.neighbors.metrics import METRICS, read_points
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet, Reducer
@@ -111,7 +111,7 @@ def describe_quality(
 
     card, diagram = first
     return QualityRecord(
-        metric=Named(id=dissimilarity, label=metrics[dissimilarity].label),
+        metric=Named(id=dissimilarity, label=METRICS[dissimilarity]),
         n_rows=len(at),
         n_neighbors=card.n_neighbors,
         maps=tuple(None if one is None else describe(*one) for one in found),

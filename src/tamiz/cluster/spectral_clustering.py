@@ -16,15 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, graph_tags, resolve_builder
+from tamiz.graphs.edges import Components
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.laplacian import Components
+from tamiz.graphs.laplacian import smallest_eigenpairs
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.spectral import smallest_eigenpairs
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
 from tamiz.table.feature_checks import mixed_table_tags, record_features
 

@@ -180,7 +180,7 @@ def row_eigenvectors(graph: Graph, n_pairs: int, row_weight: Floats | None) -> R
     There are fewer than `n_pairs` if the graph has fewer rows with edges. The edge of rows i and j counts w_i w_j times.
     """
     # Imported late: importing the solvers of scipy takes 60 ms, and `LaplacianScore` needs no eigenvectors.
-    from tamiz.spectral import smallest_eigenpairs
+    from tamiz.graphs.laplacian import smallest_eigenpairs
 
     shares = degree_shares(graph, row_weight)
     if shares is None:

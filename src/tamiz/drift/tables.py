@@ -40,7 +40,7 @@ from tamiz.models.folds import Fold, Folds, make_folds
 from tamiz.models.named_models import resolve_model
 from tamiz.models.scoring import resolve_scoring
 from tamiz.models.task import make_task
-from tamiz.neighbors.kd_tree import choose_exact_search
+from tamiz.neighbors.exact_search import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel

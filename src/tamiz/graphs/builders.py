@@ -14,22 +14,12 @@ from sklearn.utils import Tags
 
 from tamiz.arrays import Codes, Floats
 from tamiz.exceptions import DataError
-from tamiz.graphs.edges import (
-    SYMMETRIES,
-    Edges,
-    HeatKernel,
-    InverseClassSize,
-    NeighborRule,
-    Weight,
-    directed_edges,
-    join_neighbors,
-)
-from tamiz.graphs.graph import ClassGraph, EdgeGraph, Graph, format_n_classes
+from tamiz.graphs.edges import SYMMETRIES, Edges, HeatKernel, InverseClassSize, Weight, directed_edges, join_neighbors
+from tamiz.graphs.graph import ClassGraph, EdgeGraph, Graph, NeighborRule, format_n_classes
 from tamiz.neighbors.base import Neighbors, NeighborSearch
-from tamiz.neighbors.brute_force import BruteForce
-from tamiz.neighbors.kd_tree import choose_exact_search
-from tamiz.neighbors.metric_registry import metric_tags, registry
-from tamiz.neighbors.nn_descent import choose_search
+from tamiz.neighbors.exact_search import BruteForce, choose_exact_search
+from tamiz.neighbors.metrics import METRICS, metric_tags, read_points
+from tamiz.neighbors.nn_descent import NNDescent
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.neighbors.spanning_tree import longest_edge
@@ -37,7 +27,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.table.base import Table
-from tamiz.table.encode import RowEncoder
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import code_vector
 from tamiz.table.views import target_array
@@ -53,16 +42,6 @@ class ClassLabels:
     @property
     def sizes(self) -> Floats:
         return np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
-
-
-_METRICS = {
-    "euclidean": "Euclidean distance",
-    "seuclidean": "Euclidean distance of standardised columns",
-    "cityblock": "city-block distance",
-    "cosine": "cosine distance",
-    "gower": "Gower's dissimilarity",
-    "precomputed": "precomputed distances",
-}
 
 
 class GraphBuilder(BaseEstimator, ABC):
@@ -104,7 +83,7 @@ class GraphBuilder(BaseEstimator, ABC):
         joined, weight = self._joined_rows(), self._edge_weight
         if not joined:
             return ""
-        distance = [_METRICS[self.metric]] if self.joins_by_distance or weight.needs_lengths else []
+        distance = [METRICS[self.metric]] if self.joins_by_distance or weight.needs_lengths else []
         return ", ".join([joined, *distance, "unweighted edges" if unweighted else weight.describe()])
 
     def _joined_rows(self) -> str:
@@ -198,16 +177,6 @@ def _describe_value(value: Any) -> str:
     return f"a {type(value).__name__}" if hasattr(value, "shape") else repr(value)
 
 
-def read_points(X: Any, metric: str, *, fill_missing: bool) -> tuple[Points, RowEncoder]:
-    """Return the rows as points under a metric, and the encoder that reads new rows the same way."""
-    check_choice("metric", metric, [entry.name for entry in registry])
-    points, encoder = registry[metric].load()(X, fill_missing=fill_missing)
-    if points.n_samples < 2:
-        samples = "1 sample (row)" if points.n_samples == 1 else f"{points.n_samples} samples (rows)"
-        raise DataError(f"X has {samples}; a graph needs at least 2.")
-    return points, encoder
-
-
 def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
     """Return the classes of the rows, from y or from the target of a table."""
     if isinstance(X, Table):
@@ -230,6 +199,24 @@ def _class_labels(X: Any, y: Any, owner: str) -> ClassLabels:
     _, first = np.unique(labels, return_index=True)
     values = np.asarray(y)
     return ClassLabels(labels, tuple(str(values[row]) for row in first[:n_classes]))
+
+
+# If an exact search is estimated to need more seconds on one core, an approximate one is chosen.
+_MAX_EXACT_SECONDS = 4.0
+
+
+def choose_search(search: NeighborSearch | None, points: Points) -> NeighborSearch:
+    """Return the search if it supports the points; for None an exact search, or an approximate one if that is too slow."""
+    if search is not None:
+        reason = search.unsupported_reason(points)
+        if reason is not None:
+            raise DataError(reason)
+        return search
+    exact, values = choose_exact_search(points), points.euclidean_values()
+    if values is None or exact.estimate_seconds(*values.shape) <= _MAX_EXACT_SECONDS:
+        return exact
+    descent = NNDescent(random_state=0)
+    return exact if descent.unsupported_reason(points) is not None else descent
 
 
 # What joins two rows, and why the number of neighbours of a row may differ from that of the search.

@@ -1,4 +1,4 @@
-"""The edges of a graph with their lengths, the rule that found them, and the edges of new rows by the same rule."""
+"""The edges of a graph, their lengths and weights, and the components that they join."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.neighbors.base import NeighborIndex, Neighbors
-from tamiz.neighbors.points import Points
-from tamiz.runtime.user_warnings import warn
+from tamiz.kernels.sparse_graphs import label_components_depth_first
+from tamiz.neighbors.base import Neighbors
+from tamiz.runtime.user_warnings import list_names, warn
 from tamiz.runtime.validation import check_real
-from tamiz.storage.invariants import Condition, InstanceOf, Integer, Invariants, Nullable, Number
-from tamiz.table.encode import RowEncoder
 
 # Smaller weights are set to 0. The smallest normal float64 is 2e-308; the margin keeps the digits of degrees, their inverses and
 # weighted squares.
@@ -307,79 +306,62 @@ def _edges_of_numbers(matrix: sparse.csr_array, neighbors: Neighbors) -> Edges:
     return Edges(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), lengths)
 
 
-@dataclass(frozen=True)
-class Attachment:
-    """The neighbours of new rows among the rows of a graph, at least one for each.
-
-    `relative_weights` are the weights of the edges to these neighbours, divided by the one to the nearest, `nearest_weights`.
-    `duplicate_of` is the lowest row of the graph that is equal to the new row, -1 if there is none.
-    """
-
-    neighbors: Neighbors
-    relative_weights: Floats
-    nearest_weights: Floats
-    duplicate_of: Indices
+# Sizes and rows that the description of components lists.
+_MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
-class NeighborRule:
-    """How the edges of a graph were found, so that new rows can be attached by the same rule.
+class Components:
+    """The component of every row, numbered in the order of their first rows, and the number of rows of each."""
 
-    `n_neighbors` of a k-nearest-neighbour graph and `radius` of a radius graph are None for other graphs.
-    """
-
-    index: NeighborIndex
-    row_encoder: RowEncoder
-    search_description: str
-    recall: float
-    n_neighbors: int | None = None
-    radius: float | None = None
-
-    invariants: ClassVar[Invariants] = {
-        "index": InstanceOf(NeighborIndex),
-        "index.points.n_samples": Integer(low=1, size="n"),
-        "row_encoder": (
-            InstanceOf(RowEncoder),
-            Condition(
-                lambda it: it.row_encoder.n_coordinates in (None, it.index.points.n_coordinates),
-                "does not read what its index was made of",
-            ),
-        ),
-        "search_description": InstanceOf(str),
-        "recall": Number(0.0, 1.0),
-        "n_neighbors": Nullable(Integer(low=1, below="n+1")),
-        "radius": Nullable(Number(0.0)),
-    }
+    labels: NDArray[np.int32]
+    sizes: NDArray[np.int64]
 
     @classmethod
-    def from_index(
-        cls,
-        index: NeighborIndex,
-        row_encoder: RowEncoder,
-        *,
-        n_neighbors: int | None = None,
-        radius: float | None = None,
-    ) -> NeighborRule:
-        return cls(index, row_encoder, index.description, index.recall, n_neighbors, radius)
+    def from_adjacency(cls, adjacency: sparse.csr_array, *, directed: bool = False) -> Components:
+        """Return the components of an adjacency matrix; the direction of edges is ignored."""
+        if directed:
+            return cls.from_labels(connected_components(adjacency, connection="weak")[1])
+        return traverse_components(
+            adjacency.indptr.astype(np.int64, copy=False), adjacency.indices.astype(np.int32, copy=False)
+        )[0]
 
-    def query_points(self, X: Any) -> Points:
-        """Return new rows as points under the graph's metric."""
-        return self.index.points.new_points(self.row_encoder.encode(X))
+    @classmethod
+    def from_labels(cls, labels: NDArray[np.integer]) -> Components:
+        """Return one component for each distinct label."""
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        number = np.empty(len(first), dtype=np.int32)
+        number[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        renumbered = number[inverse]
+        return cls(renumbered, np.bincount(renumbered, minlength=len(first)).astype(np.int64))
 
-    def find_neighbors(self, queries: Points) -> Neighbors:
-        """Return the neighbours of new rows; a row with none within the radius gets its nearest row, with a warning."""
-        if self.n_neighbors is not None:
-            return self.index.query(self.n_neighbors, queries)
-        if self.radius is None:
-            raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
-        near = self.index.query_radius(self.radius, queries)
-        alone = np.flatnonzero(np.diff(near.indptr) == 0)
-        if not alone.size:
-            return near
-        rows = "row has" if alone.size == 1 else "rows have"
-        warn(
-            "TZ401",
-            f"{alone.size:,} new {rows} no row of the graph within the radius {self.radius:.6g} and "
-            f"{'is' if alone.size == 1 else 'are'} joined to the nearest.",
-        )
-        return near.fill_rows(alone, self.index.query(1, queries.take(alone)))
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def describe(self, row_numbers: Indices | None = None) -> str:
+        """Return a description such as "3 components of 380, 19 and 1 rows; row 17 has no edges".
+
+        `row_numbers` are the numbers of the rows in the user's table; None counts from 0.
+        """
+        order = np.argsort(-self.sizes, kind="stable")
+        if len(self) > _MAX_LISTED:
+            listed = list_names(self.sizes[order], limit=_MAX_LISTED, as_text="{:,}".format)
+        else:
+            shown = [f"{size:,}" for size in self.sizes[order]]
+            listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        alone = np.flatnonzero(self.sizes[self.labels] == 1)
+        alone = alone if row_numbers is None else row_numbers[alone]
+        isolated = ""
+        if alone.size == 1:
+            isolated = f"; row {alone[0]} has no edges"
+        elif alone.size:
+            isolated = f"; rows {list_names(alone, limit=_MAX_LISTED)} have no edges"
+        return f"{len(self):,} components of {listed} rows{isolated}"
+
+
+def traverse_components(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[Components, NDArray[np.int32]]:
+    """Return the components of a symmetric matrix, and its rows in depth-first order, which places linked rows near each other."""
+    n = len(indptr) - 1
+    labels, order = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    n_components = label_components_depth_first(indptr, indices, labels, order)
+    return Components(labels, np.bincount(labels, minlength=n_components).astype(np.int64)), order

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,9 +14,9 @@ from scipy import sparse
 from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.description import ComponentSizes, GraphDescription, Histogram, NeighborCounts, Range
-from tamiz.graphs.edges import SYMMETRIES, Attachment, Edges, HeatKernel, NeighborRule, Weight, join_neighbors
+from tamiz.graphs.edges import SYMMETRIES, Components, Edges, HeatKernel, Weight, join_neighbors
 from tamiz.graphs.graph_import import read_edges, read_matrix, read_neighbors
-from tamiz.graphs.laplacian import Components, Laplacian
+from tamiz.graphs.laplacian import Laplacian
 from tamiz.graphs.variation import (
     ClassSums,
     Variation,
@@ -24,6 +25,8 @@ from tamiz.graphs.variation import (
     total_variation,
     variation_along_edges,
 )
+from tamiz.neighbors.base import NeighborIndex, Neighbors
+from tamiz.neighbors.points import Points
 from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
@@ -39,11 +42,90 @@ from tamiz.storage.invariants import (
     Number,
 )
 from tamiz.storage.records import Serializable
+from tamiz.table.encode import RowEncoder
 from tamiz.table.feature_checks import check_graph_columns
 from tamiz.table.schema import Schema
 
 # Components listed in a description, and bars of its histogram.
 _MAX_COMPONENTS, _MAX_BARS = 10, 40
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """The neighbours of new rows among the rows of a graph, at least one for each.
+
+    `relative_weights` are the weights of the edges to these neighbours, divided by the one to the nearest, `nearest_weights`.
+    `duplicate_of` is the lowest row of the graph that is equal to the new row, -1 if there is none.
+    """
+
+    neighbors: Neighbors
+    relative_weights: Floats
+    nearest_weights: Floats
+    duplicate_of: Indices
+
+
+@dataclass(frozen=True)
+class NeighborRule:
+    """How the edges of a graph were found, so that new rows can be attached by the same rule.
+
+    `n_neighbors` of a k-nearest-neighbour graph and `radius` of a radius graph are None for other graphs.
+    """
+
+    index: NeighborIndex
+    row_encoder: RowEncoder
+    search_description: str
+    recall: float
+    n_neighbors: int | None = None
+    radius: float | None = None
+
+    invariants: ClassVar[Invariants] = {
+        "index": InstanceOf(NeighborIndex),
+        "index.points.n_samples": Integer(low=1, size="n"),
+        "row_encoder": (
+            InstanceOf(RowEncoder),
+            Condition(
+                lambda it: it.row_encoder.n_coordinates in (None, it.index.points.n_coordinates),
+                "does not read what its index was made of",
+            ),
+        ),
+        "search_description": InstanceOf(str),
+        "recall": Number(0.0, 1.0),
+        "n_neighbors": Nullable(Integer(low=1, below="n+1")),
+        "radius": Nullable(Number(0.0)),
+    }
+
+    @classmethod
+    def from_index(
+        cls,
+        index: NeighborIndex,
+        row_encoder: RowEncoder,
+        *,
+        n_neighbors: int | None = None,
+        radius: float | None = None,
+    ) -> NeighborRule:
+        return cls(index, row_encoder, index.description, index.recall, n_neighbors, radius)
+
+    def query_points(self, X: Any) -> Points:
+        """Return new rows as points under the graph's metric."""
+        return self.index.points.new_points(self.row_encoder.encode(X))
+
+    def find_neighbors(self, queries: Points) -> Neighbors:
+        """Return the neighbours of new rows; a row with none within the radius gets its nearest row, with a warning."""
+        if self.n_neighbors is not None:
+            return self.index.query(self.n_neighbors, queries)
+        if self.radius is None:
+            raise DataError("A same-class graph cannot attach a row without a class; build a nearest-neighbour graph.")
+        near = self.index.query_radius(self.radius, queries)
+        alone = np.flatnonzero(np.diff(near.indptr) == 0)
+        if not alone.size:
+            return near
+        rows = "row has" if alone.size == 1 else "rows have"
+        warn(
+            "TZ401",
+            f"{alone.size:,} new {rows} no row of the graph within the radius {self.radius:.6g} and "
+            f"{'is' if alone.size == 1 else 'are'} joined to the nearest.",
+        )
+        return near.fill_rows(alone, self.index.query(1, queries.take(alone)))
 
 
 class Graph(Serializable, ABC):

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.graphs.edges import join_neighbors
+from tamiz.graphs.edges import join_neighbors, traverse_components
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.laplacian import traverse_components
 from tamiz.kernels.shortest_paths import N_LANES, order_by_distance, relax_from_eight
 from tamiz.kernels.sparse_graphs import permute_matrix
 from tamiz.neighbors.base import Neighbors

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import read_points
 from tamiz.kernels.primitives import distance_keys
 from tamiz.metrics.pair_scan import PairDistances, PairScanRequest, PairScanResult, pair_distances_of, scan_pairs
 from tamiz.neighbors.base import drop_own_rows
-from tamiz.neighbors.kd_tree import choose_exact_search
+from tamiz.neighbors.exact_search import choose_exact_search
+from tamiz.neighbors.metrics import read_points
 from tamiz.neighbors.points import EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import as_array
 from tamiz.runtime.validation import check_integer, check_memory

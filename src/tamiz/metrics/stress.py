@@ -14,7 +14,7 @@ from tamiz.exceptions import DataError
 from tamiz.metrics.embedding_pair import EmbeddingPair, read_embedding_pair
 from tamiz.metrics.estimates import SampleEstimate, mean_estimate, ratio_estimate, root_estimate
 from tamiz.metrics.pair_scan import PairDistances, PairScanResult
-from tamiz.neighbors.euclidean_index import evenly_spaced_rows
+from tamiz.neighbors.base import evenly_spaced_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_choice, check_integer

@@ -5,9 +5,9 @@ from tamiz.runtime.registry import Registry
 registry = Registry(
     __name__,
     """
-    brute_force  brute_force:BruteForce  neighbors  Brute force
-    kd_tree      kd_tree:KDTree          neighbors  Exact search by a k-d tree
-    nn_descent   nn_descent:NNDescent    neighbors  Nearest-neighbour descent
+    brute_force  exact_search:BruteForce  neighbors  Brute force
+    kd_tree      exact_search:KDTree      neighbors  Exact search by a k-d tree
+    nn_descent   nn_descent:NNDescent     neighbors  Nearest-neighbour descent
     """,
 )
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats
-from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.kernels.nearest_neighbors import hash_rows, pair_distances, row_distances
 from tamiz.kernels.nn_descent import (
@@ -25,17 +24,18 @@ from tamiz.kernels.nn_descent import (
     join_leaves,
 )
 from tamiz.kernels.primitives import distance_keys
-from tamiz.neighbors.base import Neighbors, NeighborSearch, drop_own_rows
-from tamiz.neighbors.brute_force import ProductIndex
-from tamiz.neighbors.euclidean_index import (
+from tamiz.neighbors.base import (
     DistinctRows,
     EuclideanIndex,
+    Neighbors,
+    NeighborSearch,
     PairArrays,
+    drop_own_rows,
     evenly_spaced_rows,
     leading_directions,
     unsupported_points_message,
 )
-from tamiz.neighbors.kd_tree import choose_exact_search
+from tamiz.neighbors.exact_search import ProductIndex
 from tamiz.neighbors.points import Points
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
@@ -694,20 +694,3 @@ class NNDescentIndex(EuclideanIndex):
                     f"{self._target:g} requested; BruteForce() finds all.",
                 )
         return self._result
-
-
-# If an exact search is estimated to need more seconds on one core, an approximate one is chosen.
-_MAX_EXACT_SECONDS = 4.0
-
-
-def choose_search(search: NeighborSearch | None, points: Points) -> NeighborSearch:
-    """Return the search if it supports the points; for None an exact search, or an approximate one if that is too slow."""
-    if search is not None:
-        reason = search.unsupported_reason(points)
-        if reason is not None:
-            raise DataError(reason)
-        return search
-    exact, descent, values = choose_exact_search(points), NNDescent(random_state=0), points.euclidean_values()
-    if values is None or descent.unsupported_reason(points) is not None:
-        return exact
-    return descent if exact.estimate_seconds(*values.shape) > _MAX_EXACT_SECONDS else exact

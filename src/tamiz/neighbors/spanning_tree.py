@@ -26,7 +26,7 @@ from tamiz.kernels.spanning_tree import (
     shortest_edges,
 )
 from tamiz.neighbors.base import NeighborIndex
-from tamiz.neighbors.kd_tree import choose_exact_search
+from tamiz.neighbors.exact_search import choose_exact_search
 from tamiz.neighbors.points import Points
 from tamiz.runtime import parallel, progress
 

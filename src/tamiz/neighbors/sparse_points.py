@@ -13,7 +13,6 @@ from scipy import sparse
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import normalize_sparse_rows, sparse_distance_block, sparse_squared_norms
-from tamiz.neighbors.metric_registry import SPARSE_METRICS
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints, Points
 from tamiz.neighbors.row_encoders import (
     IdentityEncoder,
@@ -29,6 +28,8 @@ from tamiz.table.encode import RowEncoder
 from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.sparse import find_sparse_matrix
 
+# Metrics that are computed on sparse rows without making them dense.
+SPARSE_METRICS = ("euclidean", "cosine")
 # Sparse rows are made dense only up to this size.
 MAX_DENSE_BYTES = 2**28
 # With more rows, comparing all pairs is slow, and the other searches require dense rows.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, eigenvector_signs
 from tamiz.exceptions import DataError
 from tamiz.reduction.autoencoder_network import (
     ColumnEncoder,
@@ -30,7 +30,6 @@ from tamiz.runtime.user_warnings import capture_warnings, list_names, quote_name
 from tamiz.runtime.validation import check_integer, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
-from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, eigenvector_signs
 from tamiz.kernels.matrix_products import multiply_squares, project_rows, project_squares
 from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.krylov import (
@@ -28,7 +28,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import FloatArray, InstanceOf, Invariants, Number
 
 CORRECTIONS = ("lingoes", "cailliez")

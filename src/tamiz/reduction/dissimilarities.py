@@ -16,9 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import read_points
-from tamiz.neighbors.metric_registry import metric_tags
-from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.neighbors.metrics import METRICS, metric_tags, read_points
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import (
     TILE_SIZE,
@@ -235,7 +233,7 @@ def _faults_of_values(matrix: NDArray[Any], rows: Span, columns: Span) -> Matrix
 
 # By the type of the input. Distances computed from products lose more digits than distances computed from differences.
 _ROUNDING_BY_DTYPE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
-DISSIMILARITIES: tuple[str, ...] = (*(entry.name for entry in metrics), "similarity")
+DISSIMILARITIES: tuple[str, ...] = (*METRICS, "similarity")
 
 
 class Dissimilarities(Serializable, ABC):

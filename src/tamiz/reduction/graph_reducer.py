@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, graph_tags, resolve_builder
-from tamiz.graphs.edges import Edges
+from tamiz.graphs.edges import Components, Edges
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.laplacian import Components
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer

@@ -24,7 +24,7 @@ from scipy import sparse, special
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats, Indices
+from tamiz.arrays import Floats, Indices, eigenvector_signs
 from tamiz.exceptions import DataError
 from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
 from tamiz.reduction.base import Reducer
@@ -35,7 +35,6 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
-from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
 from tamiz.table.base import Table
 from tamiz.table.encode import CoordinateEncoder

@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats, Indices
 from tamiz.graphs.builders import GraphBuilder, default_builder
 from tamiz.graphs.graph import Graph
-from tamiz.graphs.laplacian import LAPLACIAN_KINDS
+from tamiz.graphs.laplacian import LAPLACIAN_KINDS, smallest_eigenpairs
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, solve_by_part
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
-from tamiz.spectral import smallest_eigenpairs
 from tamiz.storage.invariants import Condition, Invariants, OneOf
 from tamiz.table.feature_checks import check_features, record_features
 

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import GraphBuilder, KNearest
-from tamiz.graphs.edges import Binary, Edges, NeighborRule, directed_edges
-from tamiz.graphs.graph import EdgeGraph, Graph
-from tamiz.graphs.laplacian import Components
+from tamiz.graphs.builders import GraphBuilder, KNearest, choose_search
+from tamiz.graphs.edges import Binary, Components, Edges, directed_edges
+from tamiz.graphs.graph import EdgeGraph, Graph, NeighborRule
+from tamiz.graphs.shift_invert import smallest_semidefinite_eigenpairs
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.nn_descent import choose_search
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.row_encoders import row_numbers
@@ -27,7 +26,6 @@ from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, shor
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
-from tamiz.spectral.inverse import smallest_semidefinite_eigenpairs
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 from tamiz.table.feature_checks import check_features, record_features
 

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, KNearest
-from tamiz.graphs.edges import Binary
+from tamiz.graphs.edges import Binary, Components
 from tamiz.graphs.graph import EdgeGraph, Graph
-from tamiz.graphs.laplacian import Components
+from tamiz.graphs.laplacian import smallest_eigenpairs
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import read_initial_embedding
@@ -27,7 +27,6 @@ from tamiz.reduction.pca import PCA
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.spectral import smallest_eigenpairs
 from tamiz.storage.invariants import InstanceOf, IntegerArray, Invariants
 from tamiz.table.feature_checks import check_features, record_features
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
-from tamiz.graphs.laplacian import Components
+from tamiz.graphs.edges import Components
 from tamiz.kernels.isotonic import (
     guttman_step_ordinal,
     merge_blocks,

@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, eigenvector_signs
 from tamiz.reduction.centred_rows import CentredRows
 from tamiz.reduction.krylov import leading_eigenpairs
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.cross_products import ScatterMatrix
-from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import FloatArray, Integer, Invariants
 from tamiz.table.encode import CoordinateEncoder
 

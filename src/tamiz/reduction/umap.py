@@ -17,7 +17,7 @@ from tamiz.graphs.edges import Binary, Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.edge_sampling import LANES, Epoch, cross_entropy, move_rows, smooth_memberships
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.kd_tree import choose_exact_search
+from tamiz.neighbors.exact_search import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription

@@ -1,4 +1,4 @@
-"""Thread pools: blocks of work with results in a fixed order, and BLAS limited to one thread while they run.
+"""Thread pools: blocks of work in a fixed order, BLAS limited to one thread while they run, and a gate for large tasks.
 
 Work is split by the size of the data, not by the number of threads, and results are combined in the order of the blocks: the bits
 are the same for every `n_jobs`. Every fit opens a `thread_session`; inside it, all calls of `map_blocks` share one pool. A
@@ -21,6 +21,9 @@ from numbers import Real
 from typing import Any, Generic, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
+
+from tamiz.runtime.memory import free_memory
+from tamiz.runtime.validation import check_memory
 
 Item = TypeVar("Item")
 Output = TypeVar("Output")
@@ -222,3 +225,37 @@ class BufferPool(Generic[Buffer]):
 def block_ranges(n: int, size: int) -> list[tuple[int, int]]:
     """Return the ranges [start, stop) of at most `size` that cover 0 .. n."""
     return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+# Smaller tasks do not wait.
+_UNGATED_BYTES = 2**24
+
+
+class MemoryGate:
+    """Lets as many tasks run at the same time as the free memory allows, and at least one."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._reserved = 0
+        self._free_bytes: float | None = None
+
+    @contextmanager
+    def reserve(self, n_bytes: int, task: str, advice: str) -> Iterator[None]:
+        """Wait until `n_bytes` are free, and reserve them for the block; MemoryError if the task alone needs more."""
+        if n_bytes < _UNGATED_BYTES:
+            yield
+            return
+        with self._condition:
+            # Measured before the first task: later, part of the used memory may be buffers kept for the next tasks.
+            if self._free_bytes is None or n_bytes > self._free_bytes:
+                check_memory(n_bytes, task, advice)
+                self._free_bytes = free_memory()
+            while self._reserved and self._reserved + n_bytes > self._free_bytes:
+                self._condition.wait()
+            self._reserved += n_bytes
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._reserved -= n_bytes
+                self._condition.notify_all()

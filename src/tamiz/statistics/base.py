@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Codes, Floats
 from tamiz.runtime import parallel, progress
-from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.runtime.parallel import MemoryGate
 
 # Values of the columns that one task reads.
 _TASK_VALUES = 2**14

@@ -23,7 +23,7 @@ from tamiz.arrays import Codes, Floats, Indices, Masks, is_missing
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.executors import Shared, Workers
-from tamiz.runtime.memory_gate import MemoryGate
+from tamiz.runtime.parallel import MemoryGate
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import list_names, warn_user
 from tamiz.runtime.validation import check_choice

@@ -14,11 +14,10 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, eigenvector_signs
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_memory
-from tamiz.statistics.eigenvector_signs import eigenvector_signs
 
 _EPSILON = float(np.finfo(np.float64).eps)
 # The dense solver is fastest up to this many rows, or if more than 1 / 6 of all pairs are wanted.
