@@ -117,7 +117,7 @@ def test_rows_of_another_number_are_refused():
 
 def test_a_graph_is_described_by_its_components_neighbours_and_degrees():
     X = np.concatenate([np.random.default_rng(k).normal(100 * k, size=(n, 2)) for k, n in enumerate((30, 20, 12))])
-    graph = KNearest(5, weight=HeatKernel(50.0)).build_quietly(X)
+    graph = KNearest(5, weight=HeatKernel(50.0)).build(X, warn_components=False)
     described = graph.describe()
     joined = graph.adjacency.toarray() > 0
     counts, degrees = joined.sum(axis=1), graph.adjacency.toarray().sum(axis=1)
@@ -131,4 +131,4 @@ def test_a_graph_is_described_by_its_components_neighbours_and_degrees():
     )
     assert (described.t, described.unweighted, described.recall) == (50.0, False, 1.0)
     assert described.to_dict()["components"] == {"n": 3, "sizes": (30, 20, 12)}
-    assert KNearest(5, weight=Binary()).build_quietly(X).describe().unweighted
+    assert KNearest(5, weight=Binary()).build(X, warn_components=False).describe().unweighted

@@ -141,7 +141,7 @@ def test_a_directed_graph_has_no_map_whatever_its_pieces():
         with pytest.warns(TamizWarning), pytest.raises(DataError, match="A directed graph "):
             LaplacianEigenmaps(2, graph=graph, disconnected=disconnected).fit(X)
     with pytest.raises(DataError, match=r"A directed graph .* symmetry='or' or 'mutual', or pass"):
-        graph.build_quietly(X).connect_components()
+        graph.build(X, warn_components=False).connect_components()
 
 
 def test_more_coordinates_than_memory_are_refused_before_they_are_made(monkeypatch):

@@ -29,7 +29,7 @@ def half():
 
 
 def directed_graph(X, k):
-    return KNearest(k, weight=Binary(), symmetry="directed").build_quietly(X)
+    return KNearest(k, weight=Binary(), symmetry="directed").build(X, warn_components=False)
 
 
 @pytest.mark.parametrize("perplexity", [1.5, 5, 10])

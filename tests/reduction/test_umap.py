@@ -426,7 +426,7 @@ UMAP_LEARN = [
 
 
 def memberships_of(X, n_neighbors, local_connectivity=1.0, mix_ratio=1.0):
-    graph = KNearest(n_neighbors - 1, weight=Binary(), symmetry="directed").build_quietly(X)
+    graph = KNearest(n_neighbors - 1, weight=Binary(), symmetry="directed").build(X, warn_components=False)
     return joint_memberships(shortest_edges(graph, n_neighbors - 1), local_connectivity, mix_ratio)
 
 
@@ -483,7 +483,7 @@ def test_the_curve_is_fitted_to_the_distances_on_the_map():
 
 def test_the_eigenvectors_of_separate_components_are_side_by_side():
     X, y = make_blobs(300, centers=3, random_state=0)
-    graph = KNearest(14, weight=Binary(), symmetry="directed").build_quietly(X + 1e4 * y[:, None])
+    graph = KNearest(14, weight=Binary(), symmetry="directed").build(X + 1e4 * y[:, None], warn_components=False)
     memberships = joint_memberships(graph.edges, 1.0, 1.0)
     points = initial_layout("spectral", INIT_CHOICES, graph, memberships, 2, np.random.default_rng(0), (0.0, 1.0))
     low, high = (np.array([f(points[y == c], axis=0) for c in range(3)]) for f in (np.min, np.max))

@@ -138,12 +138,15 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         if k > n:
             raise ValueError(f"n_clusters must be at most the number of rows = {n:,}, got {k:,}.")
         with parallel.thread_session():
-            vectors = (
-                self._compute_vectors(builder, X, y, k)
-                if reused is None
-                else self._vectors_from_embedding(reused, X, k)
-            )
-            components = self.graph_.components
+            if reused is None:
+                graph = builder.build(X, y if builder.needs_classes else None, fill_missing=True)
+                n_vectors = min(max(k, len(graph.components)), n)
+                spectrum = smallest_eigenpairs(graph.laplacian("random_walk"), n_vectors)
+                values, vectors = spectrum.values, spectrum.vectors
+            else:
+                graph = reused.graph_.build(X)
+                values, vectors = _embedded_eigenpairs(reused, graph, k)
+            components = graph.components
             if len(components) > k:
                 described = components.describe(row_numbers(X))
                 warn(
@@ -151,7 +154,7 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
                     f"The graph falls into {described}, more than the {k:,} clusters: some components are merged.",
                 )
             # Equal rows share their coordinates, except rows in different components, such as rows of different classes.
-            first = self.graph_.first_occurrences()
+            first = graph.first_occurrences()
             first = np.where(components.labels == components.labels[first], first, np.arange(n))
             vectors = vectors[first]
             labels = (
@@ -166,21 +169,14 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
                 "TZ307",
                 f"{len(found):,} {clusters} found, fewer than the {k:,} requested: too few rows have distinct coordinates.",
             )
-        self.labels_ = found.labels.astype(np.intp)
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
+        self.labels_, self.eigenvalues_, self.graph_ = found.labels.astype(np.intp), values, graph
         return self
 
     def fit_predict(self, X: Any = None, y: Any = None) -> Indices:
         """Compute the clusters and return the cluster of every row."""
         return self.fit(X, y).labels_
-
-    def _compute_vectors(self, builder: GraphBuilder | Graph, X: Any, y: Any, k: int) -> Floats:
-        self.graph_ = builder.build(X, y if builder.needs_classes else None, fill_missing=True)
-        found = smallest_eigenpairs(
-            self.graph_.laplacian("random_walk"), min(max(k, len(self.graph_.components)), self.graph_.n_samples)
-        )
-        self.eigenvalues_ = found.values
-        return found.vectors
 
     def _check_embedding(self) -> LaplacianEigenmaps | None:
         """Return the parameter `embedding`; raise an error unless it is None or a fitted LaplacianEigenmaps."""
@@ -192,21 +188,24 @@ class SpectralClustering(ClusterMixin, BaseEstimator):
         check_is_fitted(embedding)
         return embedding
 
-    def _vectors_from_embedding(self, embedding: LaplacianEigenmaps, X: Any, k: int) -> Floats:
-        if embedding.eigenvalues_.ndim > 1 or embedding.laplacian != "random_walk":
-            raise DataError(
-                "The embedding must use the random-walk Laplacian of the whole graph: "
-                "fit LaplacianEigenmaps() without per_component."
-            )
-        if embedding.embedding_.shape[1] < k - 1:
-            raise DataError(
-                f"{k} clusters need {k - 1} coordinates and the embedding has {embedding.embedding_.shape[1]}; fit it with more "
-                "components."
-            )
-        self.graph_ = embedding.graph_.build(X)
-        constant = np.full((self.graph_.n_samples, 1), 1.0 / np.sqrt(self.graph_.degrees.sum()))
-        self.eigenvalues_ = np.concatenate([[0.0], embedding.eigenvalues_[: k - 1]])
-        return np.hstack([constant, embedding.embedding_[:, : k - 1]])
+
+def _embedded_eigenpairs(embedding: LaplacianEigenmaps, graph: Graph, k: int) -> tuple[Floats, Floats]:
+    """Return the k smallest eigenvalues of a fitted map's graph, and their vectors."""
+    if embedding.eigenvalues_.ndim > 1 or embedding.laplacian != "random_walk":
+        raise DataError(
+            "The embedding must use the random-walk Laplacian of the whole graph: "
+            "fit LaplacianEigenmaps() without per_component."
+        )
+    if embedding.embedding_.shape[1] < k - 1:
+        raise DataError(
+            f"{k} clusters need {k - 1} coordinates and the embedding has {embedding.embedding_.shape[1]}; fit it with more "
+            "components."
+        )
+    constant = np.full((graph.n_samples, 1), 1.0 / np.sqrt(graph.degrees.sum()))
+    return (
+        np.concatenate([[0.0], embedding.eigenvalues_[: k - 1]]),
+        np.hstack([constant, embedding.embedding_[:, : k - 1]]),
+    )
 
 
 def _assign_by_kmeans(vectors: Floats, k: int, rng: np.random.Generator) -> Indices:

@@ -89,7 +89,7 @@ class GraphBuilder(BaseEstimator, ABC):
     def _joined_rows(self) -> str:
         return ""
 
-    def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:
+    def build(self, X: Any, y: Any = None, *, fill_missing: bool = False, warn_components: bool = True) -> Graph:
         """Build the graph of a table's rows.
 
         Parameters
@@ -103,29 +103,23 @@ class GraphBuilder(BaseEstimator, ABC):
         fill_missing : bool, default=False
             Replace missing numbers by the mean of their column, with a warning. False raises an error for rows with missing
             values.
+        warn_components : bool, default=True
+            Warn if the graph has several components; one for each class where edges join rows of one class.
 
         Returns
         -------
         Graph
         """
-        graph, n_expected = self._build_graph(X, y, fill_missing=fill_missing)
-        if len(graph.components) > n_expected:
-            described = graph.components.describe(row_numbers(X))
-            warn("TZ401", f"The graph of {graph.n_samples:,} rows falls into {described}.")
-        return graph
-
-    def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Graph:
-        """Build the graph as `build` does, without the warning about several components."""
-        return self._build_graph(X, y, fill_missing=fill_missing)[0]
-
-    def _build_graph(self, X: Any, y: Any, *, fill_missing: bool) -> tuple[Graph, int]:
-        """Return the graph and the expected number of components: one per class where edges join rows of one class."""
         _check_weight(self.weight)
         with parallel.thread_session():
             classes = _class_labels(X, y, type(self).__name__) if self.needs_classes else None
             if classes is not None and (n := count_rows(X)) != len(classes.labels):
                 raise DataError(f"X has {n:,} rows and y has {len(classes.labels):,} values; pass one value per row.")
-            return self._build(X, classes, fill_missing=fill_missing), 1 if classes is None else len(classes.names)
+            graph = self._build(X, classes, fill_missing=fill_missing)
+        if warn_components and len(graph.components) > (1 if classes is None else len(classes.names)):
+            described = graph.components.describe(row_numbers(X))
+            warn("TZ401", f"The graph of {graph.n_samples:,} rows falls into {described}.")
+        return graph
 
     @abstractmethod
     def _build(self, X: Any, classes: ClassLabels | None, *, fill_missing: bool) -> Graph:
@@ -387,7 +381,7 @@ def build_graphs(builders: Sequence[GraphBuilder | Graph | None], X: Any) -> lis
         if isinstance(builder, KNearest) and not builder.needs_classes:
             alike.setdefault((builder.metric, repr(builder.search)), []).append(at)
         elif isinstance(builder, GraphBuilder) and not builder.needs_classes:
-            graphs[at] = builder.build_quietly(X, fill_missing=True)
+            graphs[at] = builder.build(X, fill_missing=True, warn_components=False)
     for members in alike.values():
         found = KNearest.build_all([cast(KNearest, builders[at]) for at in members], X)
         for at, graph in zip(members, found, strict=True):

@@ -348,7 +348,7 @@ class Graph(Serializable, ABC):
             return Laplacian(self.adjacency, kind, self.components)
         return Laplacian(sparse.csr_array(self.adjacency[rows][:, rows]), kind)
 
-    def build(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Self:  # noqa: ARG002 - as builders take them
+    def build(self, X: Any, y: Any = None, *, fill_missing: bool = False, warn_components: bool = True) -> Self:  # noqa: ARG002
         """Return the graph itself, so that a graph can be used in place of a builder.
 
         Raises DataError if X has another number of rows. X may be None.
@@ -357,10 +357,6 @@ class Graph(Serializable, ABC):
         if n != self.n_samples:
             raise DataError(f"The graph has {self.n_samples:,} rows and X has {n:,}; build a graph of X.")
         return self
-
-    def build_quietly(self, X: Any, y: Any = None, *, fill_missing: bool = False) -> Self:
-        """Return the graph itself, as `build` does."""
-        return self.build(X, y, fill_missing=fill_missing)
 
     def describe(self) -> GraphDescription:
         """Describe the edges, the components and the numbers of neighbours of the rows.

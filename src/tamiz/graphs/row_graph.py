@@ -141,7 +141,7 @@ def build_row_graph(
     sample = _draw_graph_rows(seen, shown_rows, rng, scale) if requested is None else None
     joined = table if sample is None else select_rows(table, sample)
     builder = standardized_builder(joined.schema.n_rows) if requested is None else requested
-    graph = builder.build_quietly(restrict_to_map_columns(joined, columns), fill_missing=True)
+    graph = builder.build(restrict_to_map_columns(joined, columns), fill_missing=True, warn_components=False)
     connected = _connect_components(graph, joined.row_numbers) if connect else None
     return RowGraph(table, builder, graph, connected, joined, sample, columns)
 

@@ -181,10 +181,11 @@ class ClassicalMDS(DissimilarityReducer):
             rows, encoder = self._read_rows(X, k)
             values = rows.euclidean_coordinates()
             found = scale_distances(rows, k, self.correction) if values is None else scale_coordinates(values, k)
+        embedding = self._match_dtype(found.embedding, X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self._extension = rows, encoder, found.extension
-        self.embedding_ = self._match_dtype(found.embedding, X)
+        self.embedding_ = embedding
         self.eigenvalues_, self.residuals_ = found.eigenvalues, found.residuals
         self.eigenvalue_sum_, self.smallest_eigenvalue_ = found.eigenvalue_sum, found.smallest_eigenvalue
         self.negative_share_, self.negative_share_error_ = found.negative_share.value, found.negative_share.error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,8 +19,10 @@ from tamiz.graphs.graph import Graph
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
+from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
+from tamiz.table.feature_checks import check_features
 from tamiz.table.schema import Schema
 
 # Values of the parameter `disconnected`, the handling of a graph with several components.
@@ -83,21 +86,44 @@ class GraphReducer(Reducer):
             )
         return n
 
-    def _read_graph(self, X: Any, y: Any, *, quietly: bool) -> Graph:
-        """Build the graph, or check that a built one is of the rows and columns of X; a quiet build does not warn of components."""
+    def _build_graph(self, X: Any, y: Any, *, warn_components: bool = False) -> Graph:
+        """Build the graph, or check that a built one is of the rows and columns of X."""
         builder = self.graph_builder(self._count_rows(X))
-        build = builder.build_quietly if quietly else builder.build
-        graph = build(X, y if builder.needs_classes else None, fill_missing=True)
+        y = y if builder.needs_classes else None
+        graph = builder.build(X, y, fill_missing=True, warn_components=warn_components)
         graph.check_columns(X)
         return graph
 
-    def _read_graph_by_choice(self, X: Any, y: Any, disconnected: str) -> Graph:
-        """Build the graph: for "connect" with its components joined, for "error" with DataError if there are several."""
-        # The error replaces the warning of the builder.
-        graph = self._read_graph(X, y, quietly=disconnected == "error")
-        if disconnected == "error":
-            check_connected(graph.components, row_numbers(X))
-        return graph.connect_components() if disconnected == "connect" else graph
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Map new rows, each independently of the others.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or Table
+            New rows; for a graph of precomputed distances, the distances to the rows of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+            The coordinates. A row that is equal to a row of the fit has the coordinates of this row. With
+            disconnected="per_component" a row belongs to the component of its nearest row.
+
+        Raises
+        ------
+        DataError
+            When X does not have the columns of the fit, or the graph was made from edges.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        with parallel.thread_session():
+            embedding, equal_rows = self._map_new_rows(X)
+        known = equal_rows >= 0
+        embedding[known] = self.embedding_[equal_rows[known]]
+        return self._match_dtype(embedding, X)
+
+    @abstractmethod
+    def _map_new_rows(self, X: Any) -> tuple[Floats, Indices]:
+        """Return the coordinates of new rows, and for each the lowest row of the fit that is equal to it, -1 if there is none."""
 
 
 class SpectralReducer(GraphReducer):
@@ -126,6 +152,14 @@ class SpectralReducer(GraphReducer):
             "does not have one number for every coordinate",
         ),
     }
+
+    def _build_graph_by_choice(self, X: Any, y: Any) -> Graph:
+        """Build the graph: for "connect" with its components joined, for "error" with DataError if there are several."""
+        # The error replaces the warning of the builder.
+        graph = self._build_graph(X, y, warn_components=self.disconnected != "error")
+        if self.disconnected == "error":
+            check_connected(graph.components, row_numbers(X))
+        return graph.connect_components() if self.disconnected == "connect" else graph
 
     def _spectrum_values(self, name: str) -> tuple[float, ...]:
         """Return the values of an attribute for the largest component, () without it."""

@@ -37,7 +37,7 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, ListOf, Number
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 # Residual norm of eigenvectors, relative to the largest eigenvalue.
 _TOL = 1e-11
@@ -243,8 +243,8 @@ class Isomap(SpectralReducer):
 
     Landmarks are scaled by geodesic distances in float64. Other rows are mapped by the formula of landmark MDS from their geodesic
     distances to the landmarks in float32, whose relative error is 6e-8. For `transform`, the geodesic distance of a new row to a
-    landmark is the least sum of the distance to one of its neighbours, found by the rule of the graph, and that neighbour's
-    geodesic distance.
+    landmark is the least sum of the distance to one of its neighbours, found by the rule of the graph in the component of
+    the nearest, and that neighbour's geodesic distance.
 
     An edge between rows that are far apart along the manifold shortens many paths: compare several numbers of neighbours. vegan's
     `isomap(dist, ndim, k=)` in R is the exact method with the graph `KNearest(k, metric="precomputed")`; neighbours at equal
@@ -342,7 +342,7 @@ class Isomap(SpectralReducer):
             check_integer("n_landmarks, unless it is None or 'all',", self.n_landmarks, low=k + 1)
         rng = make_rng(self.random_state)
         with parallel.thread_session():
-            graph = self._read_graph_by_choice(X, y, self.disconnected)
+            graph = self._build_graph_by_choice(X, y)
             n, separate = graph.n_samples, self.disconnected == "per_component"
             if not separate:
                 self._check_sizes(n, k)
@@ -363,9 +363,10 @@ class Isomap(SpectralReducer):
                 part.eigenvalues,
                 part.residual_variances,
             )
+        embedding = self._match_dtype(embedding[graph.first_occurrences()], X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
-        self.embedding_ = self._match_dtype(embedding[graph.first_occurrences()], X)
-        self.graph_, self.component_labels_ = graph, labels
+        record_features(self, X)
+        self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
         self.landmark_rows_: Indices = np.sort(np.concatenate(chosen))
         self._extensions = [part.extension for part in parts]
         self.eigenvalues_ = values if separate else values[0]
@@ -373,7 +374,6 @@ class Isomap(SpectralReducer):
         shares, errors = np.array([(part.negative_share.value, part.negative_share.error) for part in parts]).T
         self.negative_share_ = shares if separate else float(shares[0])
         self.negative_share_error_ = errors if separate else float(errors[0])
-        record_features(self, X)
         self._warn_about_solution(parts)
         return self
 
@@ -424,27 +424,16 @@ class Isomap(SpectralReducer):
         proximity = "The distance of two points approximates the length of the shortest path between their rows."
         return self._describe(notes, proximity, spectrum_note=note)
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        A row that is equal to a row of the graph gets its coordinates. With "per_component" a row belongs to the component of its
-        nearest row, and paths start at its neighbours in this component.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            attached = self.graph_.attach(X)
-            near, labels = attached.neighbors, self.component_labels_
-            embedding = np.zeros((near.n_rows, self.embedding_.shape[1]))
-            parts = labels[near.indices[near.indptr[:-1]]]
-            for part in np.unique(parts):
-                rows = np.flatnonzero(parts == part)
-                extension = self._extensions[part]
-                own = extension.extend(_neighbors_within(near, rows, labels == part))
-                embedding[rows, : own.shape[1]] = own
-        known = attached.duplicate_of >= 0
-        embedding[known] = self.embedding_[attached.duplicate_of[known]]
-        return self._match_dtype(embedding, X)
+    def _map_new_rows(self, X: Any) -> tuple[Floats, Indices]:
+        attached = self.graph_.attach(X)
+        near, labels = attached.neighbors, self.component_labels_
+        embedding = np.zeros((near.n_rows, self.embedding_.shape[1]))
+        parts = labels[near.indices[near.indptr[:-1]]]
+        for part in np.unique(parts):
+            rows = np.flatnonzero(parts == part)
+            own = self._extensions[part].extend(_neighbors_within(near, rows, labels == part))
+            embedding[rows, : own.shape[1]] = own
+        return embedding, attached.duplicate_of
 
     def geodesic_distances(self, rows: ArrayLike) -> Floats:
         """Return the lengths of the shortest paths from some rows of the fit to all rows.

@@ -181,12 +181,13 @@ class LandmarkMDS(DissimilarityReducer):
             rotation = principal_axes_rotation(found.embedding)
             embedding = rotation.project_rows(found.embedding)
             stress = SampledPairs(subsets, rng).stress(embedding)
+        embedding = self._match_dtype(embedding, X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         scaling = found.solution
         self._dissimilarities, self._row_encoder = found.landmark_dissimilarities, encoder
         self._extension, self._rotation = scaling.extension, rotation
-        self.embedding_, self.landmarks_ = self._match_dtype(embedding, X), chosen
+        self.embedding_, self.landmarks_ = embedding, chosen
         self.eigenvalues_: Floats = scaling.eigenvalues
         self.smallest_eigenvalue_ = scaling.smallest_eigenvalue
         self.negative_share_, self.negative_share_error_ = scaling.negative_share.value, scaling.negative_share.error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +19,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.storage.invariants import Condition, Invariants, OneOf
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 # Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
 _MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9
@@ -71,8 +70,8 @@ class LaplacianEigenmaps(SpectralReducer):
     Notes
     -----
     Cost of the graph, plus O(edges) for each of dozens to hundreds of matrix products. `transform` maps each new row by the Nystrom
-    formula: the weighted mean of its neighbours divided by 1 - lambda. A row that is equal to a row of the graph gets the
-    coordinates of the first such row.
+    formula: the weighted mean of its neighbours divided by 1 - lambda, and with "unnormalized" the mean. A row that is equal to a
+    row of the graph gets the coordinates of the first such row.
 
     References
     ----------
@@ -128,27 +127,29 @@ class LaplacianEigenmaps(SpectralReducer):
         check_choice("disconnected", self.disconnected, DISCONNECTED_CHOICES)
         n_components = check_integer("n_components", self.n_components, low=1)
         with parallel.thread_session():
-            self._set_eigenvectors(self._read_graph_by_choice(X, y, self.disconnected), n_components)
-        _warn_of_coincident_rows(self.embedding_, self.graph_, row_numbers(X))
-        self.embedding_ = self._match_dtype(self.embedding_, X)
-        record_features(self, X)
-        return self
+            graph = self._build_graph_by_choice(X, y)
+            n, labels, separate = (
+                graph.n_samples,
+                self._part_labels(graph.components),
+                self.disconnected == "per_component",
+            )
+            if not separate and n_components >= n:
+                raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
 
-    def _set_eigenvectors(self, graph: Graph, n_components: int) -> None:
-        n, labels, separate = graph.n_samples, self._part_labels(graph.components), self.disconnected == "per_component"
-        if not separate and n_components >= n:
-            raise ValueError(f"n_components must be below the number of rows = {n:,}, got {n_components:,}.")
+            def solve(rows: Indices, m: int) -> tuple[Floats, Floats, Floats]:
+                laplacian = graph.laplacian(self.laplacian, rows if len(rows) < n else None)
+                found = smallest_eigenpairs(laplacian, m + 1)
+                return found.values[1:], found.residuals[1:], found.vectors[:, 1:]
 
-        def solve(rows: Indices, m: int) -> tuple[Floats, Floats, Floats]:
-            laplacian = graph.laplacian(self.laplacian, rows if len(rows) < n else None)
-            found = smallest_eigenpairs(laplacian, m + 1)
-            return found.values[1:], found.residuals[1:], found.vectors[:, 1:]
-
-        embedding, values, residuals = solve_by_part(labels, n_components, solve)
+            embedding, values, residuals = solve_by_part(labels, n_components, solve)
+        matched = self._match_dtype(embedding, X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
-        self.graph_, self.component_labels_, self.embedding_ = graph, labels, embedding
+        record_features(self, X)
+        self.graph_, self.component_labels_, self.embedding_ = graph, labels, matched
         self.eigenvalues_ = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
+        _warn_of_coincident_rows(embedding, graph, row_numbers(X))
+        return self
 
     def describe(self) -> MapDescription:
         """Describe the eigenvalues and residuals; with "per_component" those of the largest component."""
@@ -166,17 +167,8 @@ class LaplacianEigenmaps(SpectralReducer):
             "0 is constant on each component.",
         )
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        A row that is equal to a row of the graph gets its coordinates. Other rows are mapped by the Nystrom formula, with
-        "unnormalized" to the weighted mean of their neighbours. With "per_component" a row belongs to the component of its nearest
-        row.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            attached = self.graph_.attach(X)
+    def _map_new_rows(self, X: Any) -> tuple[Floats, Indices]:
+        attached = self.graph_.attach(X)
         near, weights = attached.neighbors, attached.relative_weights
         nearest = near.indices[near.indptr[:-1]]
         # Only neighbours in the component of the nearest row count.
@@ -187,9 +179,7 @@ class LaplacianEigenmaps(SpectralReducer):
             self.eigenvalues_ if self.eigenvalues_.ndim == 1 else self.eigenvalues_[self.component_labels_[nearest]]
         )
         embedding = self._extend_nystrom(S, degrees, np.nan_to_num(values), attached.nearest_weights)
-        known = attached.duplicate_of >= 0
-        embedding[known] = self.embedding_[attached.duplicate_of[known]]
-        return self._match_dtype(embedding, X)
+        return embedding, attached.duplicate_of
 
     def _extend_nystrom(
         self, weights: sparse.csr_array, degrees: Floats, values: Floats, nearest_weights: Floats

@@ -27,7 +27,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 # Numbers in the matrices of a block of rows, and in the differences from their neighbours that are computed at a time.
 _BLOCK_NUMBERS, _BLOCK_DIFFERENCES = 2**17, 2**20
@@ -453,7 +453,7 @@ class LocallyLinearEmbedding(SpectralReducer):
         n_components = check_integer("n_components", self.n_components, low=1)
         regularization = check_positive("regularization", self.regularization)
         with parallel.thread_session():
-            graph = self._build_graph(X, y)
+            graph = self._build_row_graph(X, y)
             rows = _find_distinct_rows(graph)
             numbers = row_numbers(X)
             components = Components.from_adjacency(rows.edges.length_matrix(), directed=True)
@@ -478,17 +478,17 @@ class LocallyLinearEmbedding(SpectralReducer):
             coordinates, values, residuals = _eigenvectors_by_component(matrix, labels, n_components)
         embedding = self._match_dtype(coordinates[rows.place], X)
         # Attributes are set last: a failed fit leaves the estimator unchanged.
+        record_features(self, X)
         self.graph_, self.component_labels_, self.embedding_ = graph, labels[rows.place], embedding
         self._distinct_rows, self._distinct_rule = rows.numbers, None if rows.rule is graph.neighbor_rule else rows.rule
         self.eigenvalues_ = values if separate else values[0]
         self.residuals_: Floats = residuals if separate else residuals[0]
         self.reconstruction_error_: float = float(np.nansum(values))
-        record_features(self, X)
         return self
 
-    def _build_graph(self, X: Any, y: Any) -> EdgeGraph:
+    def _build_row_graph(self, X: Any, y: Any) -> EdgeGraph:
         """Return the graph of the parameter `graph`, by default of the nearest neighbours of each row."""
-        graph = self._read_graph(X, y, quietly=True)
+        graph = self._build_graph(X, y)
         if not isinstance(graph, EdgeGraph) or graph.neighbor_rule is None:
             raise DataError(
                 "LocallyLinearEmbedding needs the coordinates of the rows, and the graph does not have them. Build a graph of "
@@ -532,37 +532,19 @@ class LocallyLinearEmbedding(SpectralReducer):
             "neighbourhoods of all rows.",
         )
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others, to the weighted mean of their neighbours among the rows of the fit.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Table
-            New rows; for a graph of precomputed distances, the distances to the rows of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components)
-            The coordinates. A row that is equal to a row of the fit has the coordinates of this row. With "per_component" only
-            neighbours in the component of the nearest row count.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
+    def _map_new_rows(self, X: Any) -> tuple[Floats, Indices]:
         rule = self._distinct_rule or self.graph_.neighbor_rule
         assert rule is not None
-        points = rule.index.points
-        coordinates = np.asarray(self.embedding_, dtype=np.float64)[self._distinct_rows]
-        with parallel.thread_session():
-            queries = rule.query_points(X)
-            near = _within_component(rule.find_neighbors(queries), self.component_labels_[self._distinct_rows])
-            weights = _reconstruction_weights(
-                gram_function(points, queries), near.indptr, near.indices, self.regularization
-            )
-            W = sparse.csr_array((weights, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
-            embedding = np.asarray(W @ coordinates)
-            found, known = points.match_rows(queries)
-        embedding[found] = coordinates[known]
-        return self._match_dtype(embedding, X)
+        points, queries = rule.index.points, rule.query_points(X)
+        near = _within_component(rule.find_neighbors(queries), self.component_labels_[self._distinct_rows])
+        weights = _reconstruction_weights(
+            gram_function(points, queries), near.indptr, near.indices, self.regularization
+        )
+        W = sparse.csr_array((weights, near.indices, near.indptr), shape=(near.n_rows, near.n_points))
+        equal_rows = np.full(near.n_rows, -1, dtype=np.intp)
+        found, known = points.match_rows(queries)
+        equal_rows[found] = self._distinct_rows[known]
+        return np.asarray(W @ np.asarray(self.embedding_, dtype=np.float64)[self._distinct_rows]), equal_rows
 
 
 class _DistinctRows(NamedTuple):

@@ -319,11 +319,13 @@ class MDS(DissimilarityReducer):
             points = principal_axes_rotation(points.T).project_rows(points.T).T
         final = function.evaluate(points)
         disparities = function.transformation.disparities()
+        embedding = self._match_dtype(np.ascontiguousarray(final.points.T) * pairs.unit, X)
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self.kind_ = dissimilarities, encoder, self.kind
         self._unit, self._curve = pairs.unit, function.transformation.curve()
         self._disparities = np.where(pairs.weights > 0, disparities, np.nan) if pairs.is_weighted else disparities
-        self.embedding_ = self._match_dtype(np.ascontiguousarray(final.points.T) * pairs.unit, X)
+        self.embedding_ = embedding
         self.stress_ = self.normalized_stress_ = float(np.sqrt(final.stress))
         self.stress_per_point_ = function.per_point(final.points)
         self.stress_history_ = np.array(best.stress_history)

@@ -7,28 +7,26 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import KDTree
-from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, KNearest
 from tamiz.graphs.edges import Binary, Components
 from tamiz.graphs.graph import EdgeGraph, Graph
-from tamiz.graphs.laplacian import smallest_eigenpairs
+from tamiz.graphs.laplacian import Laplacian, smallest_eigenpairs
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import GraphReducer
 from tamiz.reduction.pca import PCA
-from tamiz.runtime import parallel, progress
+from tamiz.runtime import progress
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import InstanceOf, IntegerArray, Invariants
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.feature_checks import record_features
 
 # Bytes for each edge of the graph and of the affinities while both are in memory.
 _BYTES_PER_EDGE = 48
@@ -86,37 +84,6 @@ class NeighborEmbedding(GraphReducer):
         "converged_": InstanceOf(bool),
     }
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Map new rows, each independently of the others.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or Table
-            New rows; for a graph of precomputed distances, the distances to the rows of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components)
-            The coordinates. A row that is equal to a row of the fit has the coordinates of this row.
-
-        Raises
-        ------
-        DataError
-            When X does not have the columns of the fit, or the graph was made from edges.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        with parallel.thread_session():
-            attached = self.graph_.attach(X)
-            embedding = self._place_rows(attached.neighbors, np.asarray(self.embedding_, dtype=np.float64))
-        known = attached.duplicate_of >= 0
-        embedding[known] = self.embedding_[attached.duplicate_of[known]]
-        return self._match_dtype(embedding, X)
-
-    @abstractmethod
-    def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
-        """Return the coordinates of new rows, given their neighbours among the fitted rows at `points`."""
-
     def _default_builder(self, n_samples: int) -> GraphBuilder:
         return KNearest(self._n_graph_neighbors(n_samples), weight=Binary(), symmetry="directed")
 
@@ -124,11 +91,11 @@ class NeighborEmbedding(GraphReducer):
     def _n_graph_neighbors(self, n_samples: int) -> int:
         """Return the number of neighbours of each row that the affinities need, at least 1."""
 
-    def _build_graph(self, X: Any, y: Any, n: int, advice: str) -> Graph:
+    def _build_neighbor_graph(self, X: Any, y: Any, n: int, advice: str) -> Graph:
         """Return the graph of the parameter `graph`, by default of the nearest neighbours of each row."""
         n_neighbors = self._n_graph_neighbors(n)
         check_memory(float(_BYTES_PER_EDGE) * n * n_neighbors, f"The {n_neighbors:,} neighbours of {n:,} rows", advice)
-        graph = self._read_graph(X, y, quietly=True)
+        graph = self._build_graph(X, y)
         if len(graph.components) > 1:
             warn(
                 "TZ401",
@@ -151,6 +118,7 @@ class NeighborEmbedding(GraphReducer):
         # Equal rows get the coordinates of the first of them.
         first = graph.first_occurrences()
         embedding = self._match_dtype(descent.points[first], X)
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self.graph_, self._first_rows, self.embedding_ = graph, first, embedding
         for name, value in fitted.items():
@@ -261,7 +229,7 @@ def _eigenvectors(graph: Graph, affinities: sparse.csr_array, n_components: int,
 
 
 def _component_eigenvectors(affinities: sparse.csr_array, n_components: int) -> Floats:
-    laplacian = Graph.from_sparse(affinities.astype(np.float64)).laplacian("symmetric")
+    laplacian = Laplacian(affinities.astype(np.float64), "symmetric")
     vectors = smallest_eigenpairs(laplacian, n_components + 1, tol=1e-3).vectors[:, 1:]
     return np.asarray(vectors / np.abs(vectors).max(axis=0))
 

@@ -216,9 +216,11 @@ class StochasticMDS(DissimilarityReducer):
             if isinstance(self.init, str):
                 embedding = principal_axes_rotation(embedding).project_rows(embedding)
             stress = pairs.stress(embedding)
+        embedding = self._match_dtype(embedding, X)
+        # Attributes are set last: a failed fit leaves the estimator unchanged.
         record_features(self, X)
         self._dissimilarities, self._row_encoder, self._reference_rows = rows, encoder, sample
-        self.embedding_ = self._match_dtype(embedding, X)
+        self.embedding_ = embedding
         self.sampled_stress_, self.sampled_stress_error_ = stress.value, stress.error
         self.stress_history_: Floats = np.array([stress.value for stress in descent.stress_history])
         self.n_rounds_, self.converged_ = descent.n_done, bool(decrease <= tol)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft, sparse
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.edges import Edges
@@ -251,7 +251,7 @@ class TSNE(NeighborEmbedding):
                     f"TSNE: perplexity={self.perplexity:g} is lowered to (n - 1) / 3 = {perplexity:.4g}, the largest for "
                     f"{n:,} rows, because each row needs 3 perplexity neighbours.",
                 )
-            graph = self._build_graph(X, y, n, "Lower perplexity.")
+            graph = self._build_neighbor_graph(X, y, n, "Lower perplexity.")
             if self.perplexity is None:
                 least = float(np.diff(graph.edges.indptr).min())
                 perplexity = min(perplexity, max(1.0, least / _NEIGHBORS_PER_PERPLEXITY))
@@ -350,8 +350,10 @@ class TSNE(NeighborEmbedding):
             f"{self.n_iter_:,} iterations",
         )
 
-    def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
-        return place_rows(near, self.perplexity_, points)
+    def _map_new_rows(self, X: Any) -> tuple[Floats, Indices]:
+        attached = self.graph_.attach(X)
+        points = np.asarray(self.embedding_, dtype=np.float64)
+        return place_rows(attached.neighbors, self.perplexity_, points), attached.duplicate_of
 
 
 def _n_neighbors(perplexity: float) -> int:

@@ -262,7 +262,7 @@ class UMAP(NeighborEmbedding):
             n = self._count_rows(X)
             n_neighbors = self._check_n_neighbors(n)
             settings = self._settings(*fit_curve(self.min_dist, self.spread), seed=int(rng.integers(2**31)))
-            graph = self._build_graph(X, y, n, "Lower n_neighbors.")
+            graph = self._build_neighbor_graph(X, y, n, "Lower n_neighbors.")
             edges = shortest_edges(graph, n_neighbors - 1)
             mean_length = mean_neighbor_length(edges.indptr, edges.lengths)
             memberships = joint_memberships(edges, connectivity, mix_ratio)
@@ -343,10 +343,13 @@ class UMAP(NeighborEmbedding):
             f"{self.n_epochs_:,} epochs",
         )
 
-    def _place_rows(self, near: Neighbors, points: Floats) -> Floats:
+    def _map_new_rows(self, X: Any) -> tuple[Floats, Indices]:
+        attached = self.graph_.attach(X)
         settings = self._settings(self.a_, self.b_, self._seed)
-        near = near.nearest(self.n_neighbors_ - 1)
-        return place_rows(near, self.local_connectivity, self._mean_length, points, settings, self.n_epochs_)
+        points = np.asarray(self.embedding_, dtype=np.float64)
+        near = attached.neighbors.nearest(self.n_neighbors_ - 1)
+        embedding = place_rows(near, self.local_connectivity, self._mean_length, points, settings, self.n_epochs_)
+        return embedding, attached.duplicate_of
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return rows of the table that belong to points of the map, each independently of the others.
@@ -592,7 +595,7 @@ def _target_memberships(values: Any, known: Any, n_neighbors: int) -> sparse.csr
     k = min(n_neighbors, len(rows)) - 1
     if k < 1 or np.ptp(values[rows]) == 0.0:
         return sparse.csr_array((n, n), dtype=np.float32)
-    graph = KNearest(k, weight=Binary(), symmetry="directed").build_quietly(values[rows, None])
+    graph = KNearest(k, weight=Binary(), symmetry="directed").build(values[rows, None], warn_components=False)
     edges = graph.edges
     found = row_memberships(edges.indptr, edges.lengths, 1.0).astype(np.float32)
     return sparse.csr_array((found, (rows[edges.rows], rows[edges.indices])), shape=(n, n))
