@@ -50,6 +50,24 @@ class Points(Serializable, ABC):
         The distance of a pair does not depend on the other rows of the block, to the bit.
         """
 
+    def block_view(self, queries: Self, start: int, stop: int) -> Floats:
+        """Return `block` without a copy if possible; do not write to the result."""
+        return self.block(queries, start, stop)
+
+    def upper_block(self, start: int, stop: int) -> Floats:
+        """Return the distances of the points `start : stop` to the points from `start` on; do not write to the result."""
+        return self.take(np.arange(start, self.n_samples)).block(self, start, stop)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers from which distances are computed."""
+        return np.dtype(np.float64)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether distances may be missing (NaN)."""
+        return False
+
     @property
     def n_coordinates(self) -> int | None:
         """Number of coordinates of a row for `new_points`; None if it reads tables or matrices of any width."""

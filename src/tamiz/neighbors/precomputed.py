@@ -200,6 +200,9 @@ class PairwisePoints(Points):
         equal = np.flatnonzero(found < self.n_samples)
         return equal, found[equal]
 
+    def upper_block(self, start: int, stop: int) -> Floats:
+        return self.block_view(self, start, stop)[:, start:]
+
     @abstractmethod
     def _match_candidates(self, queries: Self, query: int) -> Indices:
         """Return the points that a query may equal, in ascending order."""
@@ -249,10 +252,6 @@ class PrecomputedDistances(PairwisePoints):
     def dtype(self) -> np.dtype[Any]:
         return self._distances.dtype
 
-    @property
-    def has_missing(self) -> bool:
-        return False
-
     def get_state(self) -> dict[str, Any]:
         """Return the matrix, and the rows and columns of it that belong to these points."""
         return {"distances": self._distances, "rows": self._rows, "columns": self._columns}
@@ -272,7 +271,6 @@ class PrecomputedDistances(PairwisePoints):
         return np.ascontiguousarray(distances, dtype=np.float64)
 
     def block_view(self, queries: Self, start: int, stop: int) -> Floats:
-        """Return `block` without a copy if possible; the result must not be changed."""
         if self._all_columns and queries._all_rows:
             return np.ascontiguousarray(queries._distances[start:stop], dtype=np.float64)
         return self.block(queries, start, stop)

@@ -5,7 +5,7 @@ Precomputed matrices are read without a copy where their type and layout allow.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from hashlib import blake2b
 from typing import Any, ClassVar, Self
 
@@ -23,7 +23,6 @@ from tamiz.neighbors.precomputed import (
     IncompleteDistances,
     MatrixFault,
     PairwisePoints,
-    PrecomputedDistances,
     Span,
     as_float_matrix,
     check_new_rows,
@@ -104,7 +103,7 @@ class Similarities(PairwisePoints):
         """Restore the points; the matrix was checked before it was saved."""
         return cls._from_arrays(state["similarities"], state["self_similarities"], state["fitted"])
 
-    def block_view(self, queries: Self, start: int, stop: int) -> Floats:
+    def similarities(self, queries: Self, start: int, stop: int) -> Floats:
         """Return the similarities of the queries `start : stop` to all points; do not write to the result."""
         return np.ascontiguousarray(queries._similarities[start:stop], dtype=np.float64)
 
@@ -236,8 +235,8 @@ _ROUNDING_BY_DTYPE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 DISSIMILARITIES: tuple[str, ...] = (*METRICS, "similarity")
 
 
-class Dissimilarities(Serializable, ABC):
-    """Rows, and numbers b of their pairs from which squared distances are computed.
+class Dissimilarities(Serializable):
+    """Rows, and numbers b of their pairs from which squared distances are computed: distances, or similarities.
 
     The squared distance of a pair is `quadratic` b^2 + `linear` b plus a term of its row and a term of its column. The two terms
     vanish in products with centred vectors.
@@ -248,17 +247,11 @@ class Dissimilarities(Serializable, ABC):
     quadratic, linear : float
     trace : float
         The sum over rows of `quadratic` b^2 + `linear` b for each row with itself.
-    rounding_tolerance : float
-        Negative eigenvalues whose absolute value is below this share of the largest may be rounding errors.
-    has_missing : bool
-        Whether distances may be missing (NaN).
     """
 
-    quadratic: ClassVar[float]
-    linear: ClassVar[float]
+    quadratic: ClassVar[float] = 1.0
+    linear: ClassVar[float] = 0.0
     trace: float = 0.0
-    rounding_tolerance: float = _ROUNDING_BY_DTYPE[np.dtype(np.float64)]
-    has_missing: bool = False
 
     invariants: ClassVar[Invariants] = {"points": InstanceOf(Points)}
 
@@ -270,25 +263,28 @@ class Dissimilarities(Serializable, ABC):
         """Number of points, the columns of `block`."""
         return int(self.points.n_samples)
 
+    @property
+    def rounding_tolerance(self) -> float:
+        """Share of the largest eigenvalue below which the absolute value of a negative one may be a rounding error."""
+        return _ROUNDING_BY_DTYPE[self.points.dtype]
+
     def matches_encoder(self, encoder: RowEncoder) -> bool:
         """Return whether the encoder returns rows with as many coordinates as these points."""
         return encoder.n_coordinates in (None, self.points.n_coordinates)
 
-    @abstractmethod
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return the numbers b of the queries `start : stop` and all points; do not write to the result."""
+        return np.asarray(self.points.block_view(queries, start, stop))
 
-    @abstractmethod
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
         """Return the distances of the queries `start : stop` to all points; do not write to the result."""
-
-    def upper_block(self, start: int, stop: int) -> Floats:
-        """Return the distances of the points `start : stop` to the points from `start` on; do not write to the result."""
-        return self.distances(self.points, start, stop)[:, start:]
+        return self.block(queries, start, stop)
 
     def euclidean_coordinates(self) -> Floats | None:
         """Return coordinates with these Euclidean distances if there are fewer columns than rows, else None."""
-        return None
+        # The Euclidean values of other metrics only preserve the order of distances.
+        values: Floats | None = self.points.euclidean_values() if self.points.metric == "euclidean" else None
+        return values if values is not None and values.shape[1] < len(values) else None
 
     def copy_self_values(self, queries: Any, equal: Indices, points: Indices) -> Any:  # noqa: ARG002
         """Return the queries with the self-similarities of the points that they are equal to, where they matter."""
@@ -296,44 +292,6 @@ class Dissimilarities(Serializable, ABC):
 
     def require_distances(self, rows: Indices) -> None:
         """Raise DataError if the distances of new rows (by row number) that are equal to no training row are undefined."""
-
-
-class ComputedDissimilarities(Dissimilarities):
-    """Rows whose distances a metric computes on demand."""
-
-    quadratic, linear = 1.0, 0.0
-
-    def block(self, queries: Any, start: int, stop: int) -> Floats:
-        return self.points.block(queries, start, stop)
-
-    def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        return self.block(queries, start, stop)
-
-    def upper_block(self, start: int, stop: int) -> Floats:
-        """Return distances, computed once for each pair."""
-        return np.asarray(self.points.take(np.arange(start, self.points.n_samples)).block(self.points, start, stop))
-
-    def euclidean_coordinates(self) -> Floats | None:
-        """Return the rows if the metric is Euclidean and there are fewer columns than rows."""
-        # The Euclidean values of other metrics only preserve the order of distances.
-        values = self.points.euclidean_values() if self.points.metric == "euclidean" else None
-        return values if values is not None and values.shape[1] < len(values) else None
-
-
-class PrecomputedDissimilarities(ComputedDissimilarities):
-    points: PrecomputedDistances
-
-    invariants: ClassVar[Invariants] = {"points": InstanceOf(PrecomputedDistances)}
-
-    def __init__(self, points: Any) -> None:
-        super().__init__(points)
-        self.rounding_tolerance, self.has_missing = _ROUNDING_BY_DTYPE[points.dtype], points.has_missing
-
-    def block(self, queries: Any, start: int, stop: int) -> Floats:
-        return self.points.block_view(queries, start, stop)
-
-    def upper_block(self, start: int, stop: int) -> Floats:
-        return self.block(self.points, start, stop)[:, start:]
 
 
 class FromSimilarities(Dissimilarities):
@@ -344,12 +302,11 @@ class FromSimilarities(Dissimilarities):
 
     def __init__(self, points: Similarities) -> None:
         super().__init__(points)
-        self.rounding_tolerance = _ROUNDING_BY_DTYPE[points.dtype]
         self.trace = -2.0 * float(points.self_similarities.sum())
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
         """Return similarities; the self-similarity of a row is a row term, so that new rows do not need it."""
-        return self.points.block_view(queries, start, stop)
+        return self.points.similarities(queries, start, stop)
 
     def distances(self, queries: Any, start: int, stop: int) -> Floats:
         """Return distances of rows that are equal to training rows."""
@@ -383,10 +340,7 @@ def read_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tup
         # Sparse distances are those of a graph.
         X = as_float_matrix(X, "distances", "dissimilarity='precomputed'")
     points, encoder = read_points(X, dissimilarity, fill_missing=True)
-    rows: type[ComputedDissimilarities] = (
-        PrecomputedDissimilarities if dissimilarity == "precomputed" else ComputedDissimilarities
-    )
-    return rows(points), encoder
+    return Dissimilarities(points), encoder
 
 
 def read_partial_dissimilarities(X: Any, dissimilarity: str, estimator_name: str) -> tuple[Dissimilarities, RowEncoder]:
@@ -396,7 +350,7 @@ def read_partial_dissimilarities(X: Any, dissimilarity: str, estimator_name: str
     points = IncompleteDistances(X)
     if points.n_samples < 2:
         raise DataError(f"X has {points.n_samples} samples (rows); a map needs at least 2.")
-    return PrecomputedDissimilarities(points), IdentityEncoder()
+    return Dissimilarities(points), IdentityEncoder()
 
 
 class DissimilarityReducer(Reducer):

@@ -28,7 +28,7 @@ from tamiz.reduction.classical_scaling import (
     warn_of_zero_coordinates,
 )
 from tamiz.reduction.description import MapDescription
-from tamiz.reduction.dissimilarities import PrecomputedDissimilarities
+from tamiz.reduction.dissimilarities import Dissimilarities
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, split_rows
 from tamiz.reduction.krylov import power_of_two
 from tamiz.runtime import parallel
@@ -139,7 +139,7 @@ class GeodesicScaling:
         paths.fill(landmarks, Output(rows, geodesics, unit), Output(landmarks, among))
         everything = np.arange(n_landmarks)
         points = PrecomputedDistances.from_state({"distances": among, "rows": everything, "columns": everything})
-        classical = scale_distances(PrecomputedDissimilarities(points), k, None, tol=_TOL)
+        classical = scale_distances(Dissimilarities(points), k, None, tol=_TOL)
         gower = classical.extension
         assert isinstance(gower, GowerExtension)
         extension = GeodesicExtension(geodesics, unit, gower.directions, gower.offsets)

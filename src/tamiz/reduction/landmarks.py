@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,14 +18,12 @@ from tamiz.reduction.classical_scaling import (
     scale_distances,
 )
 from tamiz.reduction.dissimilarities import (
-    ComputedDissimilarities,
     Dissimilarities,
     FromSimilarities,
-    PrecomputedDissimilarities,
     Similarities,
 )
 from tamiz.runtime import parallel
-from tamiz.storage.invariants import IntegerArray, Invariants
+from tamiz.storage.invariants import InstanceOf, IntegerArray, Invariants
 
 # Default number of landmarks, and its minimum for each coordinate.
 _DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 500, 20
@@ -56,7 +52,7 @@ class RowSubsets:
         return int(self.dissimilarities.points.n_samples)
 
     def subset(self, rows: Indices) -> Dissimilarities:
-        return ComputedDissimilarities(self.dissimilarities.points.take(rows))
+        return Dissimilarities(self.dissimilarities.points.take(rows))
 
     def as_landmarks(self, rows: Indices) -> Dissimilarities:
         """Return the dissimilarities of any rows to these rows, without references to the others."""
@@ -76,14 +72,10 @@ class RowSubsets:
         return out
 
 
-class LandmarkDistances(PrecomputedDissimilarities):
-    """Distances to landmarks, as columns of a matrix of distances to all training rows.
+class _LandmarkColumns(Dissimilarities):
+    """Numbers of pairs of rows and landmarks, as columns of a matrix that has a column for every training row.
 
-    Parameters
-    ----------
-    points : PrecomputedDistances
-        All training rows.
-    landmarks : ndarray of int
+    `points` are all training rows, or no rows with what the distances of others to them need.
     """
 
     invariants: ClassVar[Invariants] = {"landmarks": IntegerArray("l")}
@@ -97,39 +89,23 @@ class LandmarkDistances(PrecomputedDissimilarities):
         return len(self.landmarks)
 
     def block(self, queries: Any, start: int, stop: int) -> Floats:
-        return _take_columns(partial(super().block, queries), self.landmarks, start, stop)
+        """Return some columns; few rows at a time, because each has a number for every training row."""
+        out = np.empty((stop - start, len(self.landmarks)))
+        for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
+            numbers = super().block(queries, start + a, start + b)
+            np.take(numbers, self.landmarks, axis=1, out=out[a:b], mode="clip")
+        return out
 
 
-class LandmarkSimilarities(FromSimilarities):
-    """Similarities to landmarks, as columns of a matrix of similarities to all training rows.
+class LandmarkDistances(_LandmarkColumns):
+    """Distances to landmarks, by a matrix of distances to all training rows."""
 
-    Parameters
-    ----------
-    points : Similarities
-        All training rows, or no rows, with the self-similarities of all.
-    landmarks : ndarray of int
-    """
-
-    invariants: ClassVar[Invariants] = {"landmarks": IntegerArray("l")}
-
-    def __init__(self, points: Similarities, landmarks: Indices) -> None:
-        super().__init__(points)
-        self.landmarks = landmarks
-
-    @property
-    def n_points(self) -> int:
-        return len(self.landmarks)
-
-    def block(self, queries: Any, start: int, stop: int) -> Floats:
-        return _take_columns(partial(super().block, queries), self.landmarks, start, stop)
+    points: PrecomputedDistances
+    invariants: ClassVar[Invariants] = {"points": InstanceOf(PrecomputedDistances)}
 
 
-def _take_columns(block: Callable[[int, int], Floats], columns: Indices, start: int, stop: int) -> Floats:
-    """Return some columns of the rows `start : stop`; few rows at a time, because each has a number for every training row."""
-    out = np.empty((stop - start, len(columns)))
-    for a, b in parallel.block_ranges(stop - start, _ROWS_PER_COPY):
-        np.take(block(start + a, start + b), columns, axis=1, out=out[a:b], mode="clip")
-    return out
+class LandmarkSimilarities(_LandmarkColumns, FromSimilarities):
+    """Similarities to landmarks, by a matrix of similarities to all training rows."""
 
 
 class _PairMatrixSubsets(RowSubsets):
@@ -146,7 +122,7 @@ class _PairMatrixSubsets(RowSubsets):
 
 class _DistanceMatrixSubsets(_PairMatrixSubsets):
     def subset(self, rows: Indices) -> Dissimilarities:
-        return PrecomputedDissimilarities(PrecomputedDistances(self._submatrix(rows)))
+        return Dissimilarities(PrecomputedDistances(self._submatrix(rows)))
 
     def as_landmarks(self, rows: Indices) -> Dissimilarities:
         """Return distances to these rows; of the matrix only its number of columns is stored."""

@@ -174,7 +174,7 @@ def read_pairs(
     dtype = np.dtype(np.float64 if n <= MAX_FLOAT64_ROWS else np.float32)
     value_dtype = np.dtype(np.float64) if float64 else dtype
     # The mask of missing values takes one byte for each pair.
-    size = value_dtype.itemsize + 1.0 + dtype.itemsize * (weights is not None or dissimilarities.has_missing)
+    size = value_dtype.itemsize + 1.0 + dtype.itemsize * (weights is not None or dissimilarities.points.has_missing)
     check_memory(
         (size + bytes_per_pair) * n_pairs,
         f"The scaling of {n_pairs:,} pairs of {n:,} rows",
@@ -183,7 +183,7 @@ def read_pairs(
     matrix = None if weights is None else _check_weights(weights, n)
     values, unit = _condense_dissimilarities(dissimilarities, n, value_dtype)
     counts = np.empty(0, dtype=dtype) if matrix is None else _condense_weights(matrix, dtype)
-    if dissimilarities.has_missing:
+    if dissimilarities.points.has_missing:
         counts = np.ones(n_pairs, dtype=dtype) if matrix is None else counts
         missing = np.isnan(values)
         counts[missing] = values[missing] = 0.0
@@ -206,7 +206,7 @@ def _condense_dissimilarities(
     bounds = [start * n - start * (start + 1) // 2 for start, _ in spans] + [len(values)]
 
     def measure(at: int) -> float:
-        block = np.ascontiguousarray(dissimilarities.upper_block(*spans[at]))
+        block = np.ascontiguousarray(dissimilarities.points.upper_block(*spans[at]))
         # Each block is first divided by its own power of two, so that nothing overflows or underflows in float32.
         unit = power_of_two(float(np.fmax.reduce(block, axis=None, initial=0.0)))
         condense(block, unit, values[bounds[at] : bounds[at + 1]])

@@ -395,8 +395,6 @@ def initial_configurations(
 class CondensedDissimilarities(Dissimilarities):
     """Condensed pairs as dissimilarities, for classical scaling."""
 
-    quadratic, linear = 1.0, 0.0
-
     def __init__(self, pairs: CondensedPairs, values: Floats) -> None:
         super().__init__(pairs)
         self._values = values
@@ -405,9 +403,6 @@ class CondensedDissimilarities(Dissimilarities):
         out = np.empty((stop - start, self.points.n))
         expand_condensed(self._values, self.points.n, start, stop, out)
         return out
-
-    def distances(self, queries: Any, start: int, stop: int) -> Floats:
-        return self.block(queries, start, stop)
 
 
 def _classical_start(dissimilarities: Dissimilarities, pairs: CondensedPairs, n_components: int) -> Floats:
