@@ -1,7 +1,7 @@
-"""The interface of neighbour search: searches, the indexes that they build, and the neighbours that an index returns.
+"""Neighbour search: the searches, the indexes that they build, and the neighbours that an index returns.
 
 A `NeighborSearch` contains parameters. Its `fit` builds a `NeighborIndex` of points, which answers queries with `Neighbors`. Exact
-and approximate indexes have the same interface.
+and approximate indexes have the same interface. `EuclideanIndex` is the base of those of rows of numbers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from sklearn.base import BaseEstimator
 
 from tamiz.arrays import Floats, Indices
 from tamiz.kernels.nearest_neighbors import (
-    hash_rows,
     row_distances,
     sort_heaps,
 )
 from tamiz.kernels.primitives import TIE_WIDTH
-from tamiz.neighbors.points import Points
+from tamiz.neighbors.points import Points, hash_values
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Invariants
@@ -234,7 +233,7 @@ def _scan_rows(values: Floats) -> tuple[float, NDArray[np.uint64]]:
 
     def scan(span: tuple[int, int]) -> float:
         part = values[slice(*span)]
-        hash_rows(part.view(np.uint64), hashes[slice(*span)])
+        hashes[slice(*span)] = hash_values(part)
         return max(float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
 
     spans = parallel.block_ranges(len(values), 1 + _DISTINCT_CHUNK // max(values.shape[1], 1))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tamiz.arrays import Floats
 from tamiz.kernels.matrix_products import project_rows
-from tamiz.kernels.nearest_neighbors import hash_rows, pair_distances, row_distances
+from tamiz.kernels.nearest_neighbors import pair_distances, row_distances
 from tamiz.kernels.nn_descent import (
     GROUP_SIZE,
     best_first_search,
@@ -36,7 +36,7 @@ from tamiz.neighbors.base import (
     unsupported_points_message,
 )
 from tamiz.neighbors.exact_search import ProductIndex
-from tamiz.neighbors.points import Points
+from tamiz.neighbors.points import Points, hash_values
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
@@ -439,24 +439,18 @@ class NNDescentResult:
     @cached_property
     def _sorted_hashes(self) -> tuple[NDArray[np.uint64], Indices]:
         """Hashes of the points in ascending order, and the points in this order."""
-        hashes = _hash_rows(self._distinct.values)
+        hashes = hash_values(self._distinct.values)
         order = np.argsort(hashes, kind="stable")
         return hashes[order], order.astype(np.int32)
 
     def _equal_points(self, values: Floats, k: int) -> Indices:
         """Return up to k points with the hash of each row, padded with -1: the first equal points, and possibly collisions."""
         hashes, points = self._sorted_hashes
-        own = _hash_rows(values)
+        own = hash_values(values)
         at = np.searchsorted(hashes, own)[:, None] + np.arange(k)
         inside = np.minimum(at, len(hashes) - 1)
         same = (at < len(hashes)) & (hashes[inside] == own[:, None])
         return np.where(same, points[inside], np.int32(-1))
-
-
-def _hash_rows(values: Floats) -> NDArray[np.uint64]:
-    hashes = np.empty(len(values), dtype=np.uint64)
-    hash_rows(np.ascontiguousarray(values).view(np.uint64), hashes)
-    return hashes
 
 
 def _nearest_rows(

@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import gower_block
-from tamiz.kernels.matrix_products import project_rows
+from tamiz.kernels.nearest_neighbors import hash_rows
 from tamiz.neighbors.row_encoders import check_n_features, refuse_empty_rows, refuse_not_finite, refuse_zero_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
@@ -90,7 +90,7 @@ class Points(Serializable, ABC):
         """Return keys of some rows: two rows have the same key if and only if they are equal."""
 
     @abstractmethod
-    def row_hashes(self) -> Floats:
+    def row_hashes(self) -> NDArray[Any]:
         """Return a hash of every row: equal for equal rows, independent of other rows, and rarely equal for different rows."""
 
     def first_occurrences(self) -> Indices:
@@ -161,17 +161,21 @@ class DensePoints(Points):
         """Return the bytes of the rows, with -0.0 replaced by 0.0."""
         return [(self.values[row] + 0.0).tobytes() for row in rows]
 
-    def row_hashes(self) -> Floats:
-        along = np.empty((self.n_samples, 1))
-        direction = np.random.default_rng(0).standard_normal((1, self.values.shape[1]))
-        project_rows(self.values, direction, along)
-        return along[:, 0]
+    def row_hashes(self) -> NDArray[np.uint64]:
+        return hash_values(self.values)
 
     def take(self, rows: Indices) -> Self:
         taken = copy(self)
         taken.values = self.values[rows]
         taken.n_samples = len(taken.values)
         return taken
+
+
+def hash_values(values: Floats) -> NDArray[np.uint64]:
+    """Return a hash of every row."""
+    hashes = np.empty(len(values), dtype=np.uint64)
+    hash_rows(np.ascontiguousarray(values).view(np.uint64), hashes)
+    return hashes
 
 
 class EuclideanPoints(DensePoints):

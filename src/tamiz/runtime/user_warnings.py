@@ -1,4 +1,8 @@
-"""Warnings to the user, attributed to the line of the caller outside this package, and their collection for reports."""
+"""Warnings to the user, attributed to the line of the caller outside this package, and their lists for reports.
+
+Inside a block of `collect_warnings` the user gets the warnings, and the block their list; inside one of `capture_warnings` only the
+block gets them; inside one of `mute_codes` nobody does.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tamiz import exceptions
 from tamiz.exceptions import TamizWarning
@@ -23,8 +27,13 @@ if TYPE_CHECKING:
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 
+# Lists that collect or capture warnings, and what is not shown.
 _collector: ContextVar[list[Verdict] | None] = ContextVar("tamiz_warnings", default=None)
 _warns_notes: ContextVar[bool] = ContextVar("tamiz_warns_notes", default=True)
+_capture: ContextVar[list[Verdict] | None] = ContextVar("tamiz_captured_warnings", default=None)
+_imputation_notes: ContextVar[list[ImputationNote] | None] = ContextVar("tamiz_imputation_notes", default=None)
+_muted: ContextVar[frozenset[str]] = ContextVar("tamiz_muted_codes", default=frozenset())
+_Value = TypeVar("_Value")
 
 
 def quote_name(name: Any) -> str:
@@ -53,15 +62,35 @@ def list_names(
 
 
 @contextmanager
+def _set_for_block(variable: ContextVar[Any], value: _Value) -> Iterator[_Value]:
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
+
+
+@contextmanager
 def collect_warnings(*, warn_notes: bool = True) -> Iterator[list[Verdict]]:
     """Yield a list of the warnings of the block; the user gets each of them once, and notes only with `warn_notes`."""
     messages: list[Verdict] = []
-    collected, warns = _collector.set(messages), _warns_notes.set(warn_notes)
-    try:
+    with _set_for_block(_collector, messages), _set_for_block(_warns_notes, warn_notes):
         yield messages
-    finally:
-        _collector.reset(collected)
-        _warns_notes.reset(warns)
+
+
+def capture_warnings() -> AbstractContextManager[list[Verdict]]:
+    """Yield a list to which every warning of the block is appended instead of being shown to the user."""
+    return _set_for_block(_capture, [])
+
+
+def capture_imputation_notes() -> AbstractContextManager[list[ImputationNote]]:
+    """Yield a list to which every `ImputationNote` of the block is appended instead of being shown to the user."""
+    return _set_for_block(_imputation_notes, [])
+
+
+def mute_codes(codes: Iterable[str]) -> AbstractContextManager[frozenset[str]]:
+    """Drop the warnings of the block that have one of these codes."""
+    return _set_for_block(_muted, _muted.get() | frozenset(codes))
 
 
 class ImputationNote(Verdict):
@@ -82,50 +111,9 @@ class ImputationNote(Verdict):
         return ImputationNote(sentence, self.reader)
 
 
-_imputation_notes: ContextVar[list[ImputationNote] | None] = ContextVar("tamiz_imputation_notes", default=None)
-
-
-@contextmanager
-def capture_imputation_notes() -> Iterator[list[ImputationNote]]:
-    """Yield a list to which every `ImputationNote` of the block is appended instead of being shown to the user."""
-    notes: list[ImputationNote] = []
-    token = _imputation_notes.set(notes)
-    try:
-        yield notes
-    finally:
-        _imputation_notes.reset(token)
-
-
-_capture: ContextVar[list[Verdict] | None] = ContextVar("tamiz_captured_warnings", default=None)
-
-
-@contextmanager
-def capture_warnings() -> Iterator[list[Verdict]]:
-    """Yield a list to which every warning of the block is appended instead of being shown to the user."""
-    messages: list[Verdict] = []
-    token = _capture.set(messages)
-    try:
-        yield messages
-    finally:
-        _capture.reset(token)
-
-
 def captures_warnings() -> bool:
     """Whether warnings are captured, as those of a fit that is a part of another computation, such as of a fold."""
     return _capture.get() is not None
-
-
-_muted: ContextVar[frozenset[str]] = ContextVar("tamiz_muted_codes", default=frozenset())
-
-
-@contextmanager
-def mute_codes(codes: Iterable[str]) -> Iterator[None]:
-    """Drop the warnings of the block that have one of these codes."""
-    token = _muted.set(_muted.get() | frozenset(codes))
-    try:
-        yield
-    finally:
-        _muted.reset(token)
 
 
 def is_muted(sentence: str) -> bool:

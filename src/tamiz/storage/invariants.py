@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -76,39 +77,42 @@ class OneOf(Invariant):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, none of {', '.join(map(repr, self._values))}")
 
 
+@dataclass(frozen=True)
 class Number(Invariant):
     """A number, finite unless `allow_infinite`, and not NaN unless `allow_missing`."""
 
-    def __init__(
-        self, low: float = -np.inf, high: float = np.inf, *, allow_infinite: bool = False, allow_missing: bool = False
-    ) -> None:
-        self._low, self._high, self._allow_infinite, self._allow_missing = low, high, allow_infinite, allow_missing
+    low: float = -np.inf
+    high: float = np.inf
+    allow_infinite: bool = False
+    allow_missing: bool = False
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a number")
-        if self._allow_missing and np.isnan(value):
+        if self.allow_missing and np.isnan(value):
             return
         # numpy converts larger Python integers to objects.
         if isinstance(value, int) and abs(value) >= 2**63:
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
-        if not (self._low <= value <= self._high and (self._allow_infinite or np.isfinite(float(value)))):
+        if not (self.low <= value <= self.high and (self.allow_infinite or np.isfinite(float(value)))):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
 
 
+@dataclass(frozen=True)
 class Integer(Invariant):
     """A whole number of at least `low` and below `below`; `size` is the letter whose size it is."""
 
-    def __init__(self, low: int = 0, below: float | str = np.inf, *, size: str | None = None) -> None:
-        self._low, self._below, self._size = low, below, size
+    low: int = 0
+    below: float | str = np.inf
+    size: str | None = None
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise BrokenInvariantError(f"{path} is a {type(value).__name__}, not a whole number")
-        if not self._low <= value < sizes.resolve(self._below):
+        if not self.low <= value < sizes.resolve(self.below):
             raise BrokenInvariantError(f"{path} is {value!r:.40}, which is out of range")
-        if self._size is not None:
-            sizes.check_size(self._size, int(value), path)
+        if self.size is not None:
+            sizes.check_size(self.size, int(value), path)
 
 
 class Array(Invariant):
@@ -222,27 +226,28 @@ class Strings(ListOf):
         super().__init__(InstanceOf(str), size)
 
 
+@dataclass(frozen=True)
 class Nullable(Invariant):
     """A missing field, None, or a value that satisfies an invariant."""
 
-    def __init__(self, invariant: Invariant) -> None:
-        self._invariant = invariant
+    invariant: Invariant
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:
         if value is not None:
-            self._invariant.check(value, path, sizes)
+            self.invariant.check(value, path, sizes)
 
 
+@dataclass(frozen=True)
 class Condition(Invariant):
     """A condition on several fields; `predicate` gets an object with the fields as attributes."""
 
-    def __init__(self, predicate: Callable[[Any], Any], message: str) -> None:
-        self._predicate, self._message = predicate, message
+    predicate: Callable[[Any], Any]
+    message: str
 
     def check(self, value: Any, path: str, sizes: ArraySizes) -> None:  # noqa: ARG002
         """Check the fields, which are passed as the value."""
-        if not self._predicate(value):
-            raise BrokenInvariantError(f"{path} {self._message}")
+        if not self.predicate(value):
+            raise BrokenInvariantError(f"{path} {self.message}")
 
 
 def collect_invariants(cls: type) -> dict[str, Invariant | tuple[Invariant, ...]]:
