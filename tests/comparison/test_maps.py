@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 import tamiz
 from tamiz.comparison import compare_maps, procrustes
 from tamiz.exceptions import DataError, TamizWarning
-from tamiz.graphs import Binary, KNearest
+from tamiz.graphs import Binary, KNearest, builders
 from tamiz.metrics import quality
 from tamiz.reduction import MDS, PCA, TSNE, LaplacianEigenmaps
 from tamiz.runtime import parallel
@@ -87,16 +87,16 @@ def test_the_memory_of_a_fit_is_measured():
 
 @quiet
 def test_graphs_share_a_search(monkeypatch):
-    asked = []
-    search = KNearest.build_all.__func__
+    searches = []
+    choose = builders.choose_search
 
-    def count(cls, builders, table):
-        asked.append([one.n_neighbors for one in builders])
-        return search(cls, builders, table)
+    def count(search, points):
+        searches.append(points.n_samples)
+        return choose(search, points)
 
-    monkeypatch.setattr(KNearest, "build_all", classmethod(count))
+    monkeypatch.setattr(builders, "choose_search", count)
     found = compare_maps(X, [EIGENMAP, SHORT_TSNE, PCA(2)])
-    assert asked == [[40, 30]]
+    assert searches == [150]
     np.testing.assert_array_equal(found["t-SNE"].embedding, SHORT_TSNE.fit(X).embedding_)
 
 

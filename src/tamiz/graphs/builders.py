@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -325,24 +325,6 @@ class KNearest(GraphBuilder):
         edges = join_neighbors(neighbors, self.symmetry)
         return self.build_weighted_graph(edges, rule, classes, directed=self.symmetry == "directed")
 
-    @classmethod
-    def build_all(cls, builders: Sequence[KNearest], X: Any) -> list[EdgeGraph]:
-        """Build graphs of the same rows from one search of their neighbours; missing numbers are replaced by column means.
-
-        The builders may differ in the number of neighbours, the symmetry and the weight, and use no classes. With an exact search
-        each graph is the one that its builder builds alone; with an approximate one, neighbours may be found that it misses.
-        """
-        first = builders[0]
-        with parallel.thread_session():
-            points, encoder = read_points(X, first.metric, fill_missing=True)
-            numbers = [one._check_parameters(points.n_samples) for one in builders]
-            index = choose_search(first.search, points).fit(points)
-            nearest = index.query(max(numbers))
-            return [
-                one._join(nearest.nearest(k), NeighborRule.from_index(index, encoder, n_neighbors=k), None)
-                for one, k in zip(builders, numbers, strict=True)
-            ]
-
     def _query_within_classes(self, points: Points, classes: ClassLabels, k: int) -> tuple[Neighbors, str, float]:
         """Return the neighbours of every row within its class, the description of the largest class's search, and the recall."""
         sizes = np.bincount(classes.labels, minlength=len(classes.names))
@@ -373,19 +355,26 @@ class KNearest(GraphBuilder):
 def build_graphs(builders: Sequence[GraphBuilder | Graph | None], X: Any) -> list[Graph | None]:
     """Build graphs of the same rows; builders of nearest neighbours under one metric share one search.
 
-    A built graph, None, and a builder that needs classes are returned unchanged or left out: None.
+    Missing numbers are replaced by column means. A built graph, None, and a builder that needs classes are returned unchanged or
+    left out: None. With an exact search each graph is the one that its builder builds alone; with an approximate one, neighbours
+    may be found that it misses.
     """
     graphs: list[Graph | None] = [one if isinstance(one, Graph) else None for one in builders]
-    alike: dict[tuple[str, str], list[int]] = {}
+    alike: dict[tuple[str, str], list[tuple[int, KNearest]]] = {}
     for at, builder in enumerate(builders):
         if isinstance(builder, KNearest) and not builder.needs_classes:
-            alike.setdefault((builder.metric, repr(builder.search)), []).append(at)
+            alike.setdefault((builder.metric, repr(builder.search)), []).append((at, builder))
         elif isinstance(builder, GraphBuilder) and not builder.needs_classes:
             graphs[at] = builder.build(X, fill_missing=True, warn_components=False)
-    for members in alike.values():
-        found = KNearest.build_all([cast(KNearest, builders[at]) for at in members], X)
-        for at, graph in zip(members, found, strict=True):
-            graphs[at] = graph
+    for (metric, _), members in alike.items():
+        with parallel.thread_session():
+            points, encoder = read_points(X, metric, fill_missing=True)
+            numbers = [builder._check_parameters(points.n_samples) for _, builder in members]
+            index = choose_search(members[0][1].search, points).fit(points)
+            nearest = index.query(max(numbers))
+            for (at, builder), k in zip(members, numbers, strict=True):
+                rule = NeighborRule.from_index(index, encoder, n_neighbors=k)
+                graphs[at] = builder._join(nearest.nearest(k), rule, None)
     return graphs
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from tamiz.arrays import Floats, Indices
+from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels.nearest_neighbors import (
     row_distances,
     sort_heaps,
@@ -68,6 +68,11 @@ class Neighbors:
     def rows(self) -> NDArray[np.int32]:
         """The row of every entry of `indices`."""
         return np.repeat(np.arange(self.n_rows, dtype=np.int32), np.diff(self.indptr))
+
+    def select(self, mask: Masks) -> Neighbors:
+        """Return the neighbours in a mask of the entries."""
+        indptr = np.concatenate([[0], np.cumsum(mask)])[self.indptr]
+        return Neighbors(indptr, self.indices[mask], self.distances[mask], self.n_points)
 
     def nearest(self, k: int) -> Neighbors:
         """Return the k nearest neighbours; every row must have at least k."""

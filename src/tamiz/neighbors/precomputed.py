@@ -525,9 +525,7 @@ class StoredDistanceIndex(NeighborIndex):
     def query_radius(self, radius: float, queries: Points | None = None) -> Neighbors:
         """Return all points with a stored distance of at most `radius`, in both directions."""
         found = self._stored_neighbors(queries)
-        near = found.distances <= radius
-        indptr = np.concatenate([[0], np.cumsum(near)])[found.indptr]
-        within = Neighbors(indptr, found.indices[near], found.distances[near], found.n_points)
+        within = found.select(found.distances <= radius)
         n, rows, others = found.n_points, within.rows.astype(np.int64), within.indices
         alone = np.flatnonzero(~np.isin(rows * n + others, others * np.int64(n) + rows))
         if queries is None and alone.size:

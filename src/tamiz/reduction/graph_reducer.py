@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, graph_tags, resolve_builder
+from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, default_builder, graph_tags, resolve_builder
 from tamiz.graphs.edges import Components, Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.primitives import distance_keys
@@ -72,9 +72,9 @@ class GraphReducer(Reducer):
         """Return the parameter `graph`, or the default builder for a number of rows."""
         return self._default_builder(n_samples) if self.graph is None else check_builder_or_graph(self.graph)
 
-    @abstractmethod
     def _default_builder(self, n_samples: int) -> GraphBuilder:
         """Return the builder that graph=None stands for."""
+        return default_builder(n_samples)
 
     def _count_rows(self, X: Any) -> int:
         """Return the number of rows of X, or of a built graph for X=None; raise an error if it is below 2."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.graphs.builders import GraphBuilder, KNearest
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.edges import Binary
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.shortest_paths import Output, ShortestPaths
@@ -172,7 +172,6 @@ def _residual_variances(geodesics: NDArray[np.float32], points: Floats, landmark
     return np.asarray(np.clip(1.0 - explained, 0.0, 1.0))
 
 
-_DEFAULT_NEIGHBORS = 15
 # Up to this many rows all are landmarks by default; above, this many, and at least so many for each coordinate.
 _MAX_EXACT_ROWS, _DEFAULT_LANDMARKS, _LANDMARKS_PER_COORDINATE = 5_000, 1_000, 20
 
@@ -324,7 +323,7 @@ class Isomap(SpectralReducer):
 
     def _default_builder(self, n_samples: int) -> GraphBuilder:
         # A heat kernel would remove edges that are much longer than others.
-        return KNearest(max(1, min(_DEFAULT_NEIGHBORS, n_samples - 1)), weight=Binary())
+        return super()._default_builder(n_samples).set_params(weight=Binary())
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and compute the coordinates.

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
-from tamiz.graphs.builders import GraphBuilder, default_builder
+from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS, smallest_eigenpairs
 from tamiz.neighbors.row_encoders import row_numbers
@@ -109,9 +109,6 @@ class LaplacianEigenmaps(SpectralReducer):
         self.graph = graph
         self.laplacian = laplacian
         self.disconnected = disconnected
-
-    def _default_builder(self, n_samples: int) -> GraphBuilder:
-        return default_builder(n_samples)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and compute the coordinates.

@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Codes, Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import GraphBuilder, KNearest, choose_search
+from tamiz.graphs.builders import GraphBuilder, choose_search
 from tamiz.graphs.edges import Binary, Components, Edges, directed_edges
 from tamiz.graphs.graph import EdgeGraph, Graph, NeighborRule
 from tamiz.graphs.shift_invert import smallest_semidefinite_eigenpairs
-from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import PrecomputedDistances
 from tamiz.neighbors.row_encoders import row_numbers
@@ -311,7 +310,6 @@ def _sum_local_matrices(blocks: list[Block], matrices: list[Floats], n: int) -> 
 
 
 DISCONNECTED_CHOICES = ("error", "per_component")
-_DEFAULT_NEIGHBORS = 15
 # What the coordinates have to satisfy in every neighbourhood, by the method.
 _LOCAL_CONDITIONS = {
     "standard": "Each row is the weighted mean of its neighbours, with the weights that reconstruct it in the table.",
@@ -436,7 +434,7 @@ class LocallyLinearEmbedding(SpectralReducer):
         self.disconnected = disconnected
 
     def _default_builder(self, n_samples: int) -> GraphBuilder:
-        return KNearest(min(_DEFAULT_NEIGHBORS, n_samples - 1), weight=Binary(), symmetry="directed")
+        return super()._default_builder(n_samples).set_params(weight=Binary(), symmetry="directed")
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Build the graph and compute the coordinates.
@@ -536,7 +534,9 @@ class LocallyLinearEmbedding(SpectralReducer):
         rule = self._distinct_rule or self.graph_.neighbor_rule
         assert rule is not None
         points, queries = rule.index.points, rule.query_points(X)
-        near = _within_component(rule.find_neighbors(queries), self.component_labels_[self._distinct_rows])
+        near, labels = rule.find_neighbors(queries), self.component_labels_[self._distinct_rows]
+        # Only neighbours in the component of the nearest row count.
+        near = near.select(labels[near.indices] == labels[near.indices[near.indptr[:-1]]][near.rows])
         weights = _reconstruction_weights(
             gram_function(points, queries), near.indptr, near.indices, self.regularization
         )
@@ -616,11 +616,3 @@ def _eigenvectors_by_component(
             "Change the number of neighbours, or use another method.",
         )
     return solution
-
-
-def _within_component(near: Neighbors, labels: NDArray[np.int32]) -> Neighbors:
-    own = labels[near.indices] == labels[near.indices[near.indptr[:-1]]][near.rows]
-    if own.all():
-        return near
-    indptr = np.concatenate([[0], np.cumsum(own)])[near.indptr]
-    return Neighbors(indptr, near.indices[own], near.distances[own], near.n_points)
