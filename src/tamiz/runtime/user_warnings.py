@@ -1,7 +1,7 @@
 """Warnings to the user, attributed to the line of the caller outside this package, and their lists for reports.
 
 Inside a block of `collect_warnings` the user gets the warnings, and the block their list; inside one of `capture_warnings` only the
-block gets them; inside one of `mute_codes` nobody does.
+block gets them; inside one of `mute_codes` they are dropped.
 """
 
 from __future__ import annotations
