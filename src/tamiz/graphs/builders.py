@@ -36,11 +36,10 @@ from tamiz.neighbors.spanning_tree import longest_edge
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.encode import RowEncoder
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import code_vector
-from tamiz.table.views import target_array
 
 
 @dataclass(frozen=True)

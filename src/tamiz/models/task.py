@@ -46,16 +46,9 @@ from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring,
 from tamiz.runtime.memory import free_memory
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weight_array
 from tamiz.table.schema import Column
-from tamiz.table.views import (
-    has_all_rows,
-    metadata_at,
-    n_original_rows,
-    positive_weight_row_numbers,
-    select_rows,
-    weight_array,
-)
+from tamiz.table.views import has_all_rows, metadata_at, n_original_rows, positive_weight_row_numbers, select_rows
 from tamiz.table.worker_tasks import find_worker_block
 
 # Longer first lines of warnings are cut.

@@ -27,7 +27,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Strings
-from tamiz.table.base import Table
+from tamiz.table.base import Table, check_enough_rows, weight_array
 from tamiz.table.encode import (
     INDICATOR_MEANS,
     CoordinateEncoder,
@@ -39,11 +39,9 @@ from tamiz.table.encode import (
     level_indicators,
     row_pieces,
 )
-from tamiz.table.encoded_table import check_enough_rows
 from tamiz.table.in_memory import check_matrix, eager_frame, is_frame, weight_vector
 from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.schema import Schema
-from tamiz.table.views import weight_array
 
 # Columns are multiplied in float32 if all standard deviations are between this and its inverse.
 _FLOAT32_RANGE = 1e8

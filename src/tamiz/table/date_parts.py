@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats, Indices
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
-from tamiz.table.base import Table
+from tamiz.table.base import Table, frame_columns_at
 from tamiz.table.column_storage import LazyColumn
-from tamiz.table.encoded_table import frame_columns_at
 from tamiz.table.schema import Column, Schema
 from tamiz.table.views import View
 
@@ -119,15 +118,6 @@ def split_dates(table: Table) -> Table:
             )
             notes.append(Verdict("TZ205", sentence, [date.name]))
     return _DatePartTable(table, replace(schema, columns=tuple(columns), notes=tuple(notes)))
-
-
-def merge_date_parts(schema: Schema) -> Schema:
-    """Return the schema of the user's table for a schema with calendar parts: a date is used if one of its parts is used."""
-    if not schema.split_dates:
-        return schema
-    needed = {column.date_part[0] for column in schema.columns if column.date_part and column.exclusion_reason is None}
-    own = (column for column in schema.columns if not column.date_part)
-    return replace(schema, columns=tuple(replace(c, exclusion_reason=None) if c.name in needed else c for c in own))
 
 
 def split_dates_like(table: Table, schema: Schema) -> Table:

@@ -39,10 +39,9 @@ from tamiz.storage.invariants import (
     OneOf,
     Strings,
 )
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weights_or_ones
 from tamiz.table.factory import align_to_schema
 from tamiz.table.schema import Schema
-from tamiz.table.views import weights_or_ones
 
 # What imputation by the mean is for the indicators of a categorical column, for notes.
 INDICATOR_MEANS = " (in a categorical column, each indicator with the share of its level)"

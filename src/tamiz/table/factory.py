@@ -26,12 +26,14 @@ from tamiz.runtime.memory import SizeLike, limit_memory, parse_size
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.base import Block
 from tamiz.table import registry
-from tamiz.table.base import Table
-from tamiz.table.date_parts import merge_date_parts, split_dates_like
-from tamiz.table.encoded_table import EncodedTable, OpenOptions, SchemaReader, encode_known_column
+from tamiz.table.base import EncodedTable, Table
+from tamiz.table.build import OpenOptions, SchemaReader
+from tamiz.table.date_parts import split_dates_like
 from tamiz.table.in_memory import column_loader, eager_frame, is_frame, open_array, open_frame, to_raw_column
-from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind
+from tamiz.table.known_columns import encode_known_column
+from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind, merge_date_parts
 from tamiz.table.sparse import SparseTable, open_sparse
 
 # The workers of a command, which is the caller of a study too.
@@ -345,7 +347,7 @@ def align_to_schema(X: Any, schema: Schema) -> Table:
     if sparse_table is not None:
         values |= sparse_table.as_floats().lazy_columns(j for j in values if columns[j].is_number)
     warn_user(warnings)
-    return EncodedTable(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
+    return EncodedTable(Schema(tuple(columns), n), Block(range(n), values, None, None), rows, lambda *_: X)
 
 
 def _same_columns(new: Schema, known: Schema) -> bool:

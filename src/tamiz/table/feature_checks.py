@@ -12,9 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from tamiz.exceptions import DataError
 from tamiz.table.base import Table
-from tamiz.table.date_parts import merge_date_parts
 from tamiz.table.in_memory import as_frame, check_matrix, default_names, eager_frame
-from tamiz.table.schema import Schema
+from tamiz.table.schema import Schema, merge_date_parts
 
 
 def mixed_table_tags(tags: Tags) -> Tags:

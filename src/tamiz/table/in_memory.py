@@ -17,17 +17,8 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
-from tamiz.table.base import Table
-from tamiz.table.encoded_table import (
-    ColumnSource,
-    EncodedTable,
-    OpenOptions,
-    build_table,
-    frame_columns_at,
-    is_every_row,
-    to_row_numbers,
-)
+from tamiz.table.base import EncodedTable, Table, frame_columns_at, is_every_row
+from tamiz.table.build import ColumnSource, Features, OpenOptions, Roles, assemble_table, build_table, read_roles
 from tamiz.table.kinds import (
     LARGEST_EXACT_INTEGER,
     LARGEST_NUMBER,
@@ -39,9 +30,9 @@ from tamiz.table.kinds import (
     level_text,
     numeric_column,
     small_spread,
-    small_spread_warnings,
     to_numbers,
 )
+from tamiz.table.roles import to_row_numbers
 from tamiz.table.schema import Column
 from tamiz.table.text_values import as_exact_integers
 
@@ -218,7 +209,7 @@ def open_frame(data: Any, options: OpenOptions) -> EncodedTable:
         part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
-    return build_table(ColumnSource(names, load, make_frame), options)
+    return build_table(ColumnSource(names, len(frame), load, make_frame), options)
 
 
 def open_array(data: Any, options: OpenOptions) -> EncodedTable:
@@ -231,26 +222,23 @@ def open_array(data: Any, options: OpenOptions) -> EncodedTable:
         original = original if options.frame_data is None else options.frame_data
         return original[:, [int(name[1:]) for name in wanted]][rows]
 
-    exact = array.dtype.kind in "iu" and _is_beyond_float(array)
-    if (
-        array.dtype.kind in "fiu"
-        and not exact
-        and options.kinds is None
-        and not options.role_by_column
-        and options.reader is None
-    ):
-        return _open_numbers(array, names, options, make_frame)
-    return build_table(ColumnSource(names, load, make_frame, has_names=False), options)
+    source = ColumnSource(names, len(array), load, make_frame, has_names=False)
+    if options.kinds is None and not options.role_by_column and options.reader is None and _is_plain(array):
+        roles = read_roles(source, options)
+        return assemble_table(source, options, roles, _describe_matrix(array, names, roles))
+    return build_table(source, options)
 
 
-def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> EncodedTable:
-    """Open a matrix of numbers without a copy, unless its type must change or rows are left out."""
-    # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
-    placeholder = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
-    frame = build_table(ColumnSource(["x0"], lambda _: placeholder, make_frame), options)
+def _is_plain(array: NDArray[Any]) -> bool:
+    """Whether a matrix has numbers that float64 represents."""
+    return array.dtype.kind == "f" or (array.dtype.kind in "iu" and not _is_beyond_float(array))
+
+
+def _describe_matrix(array: NDArray[Any], names: list[str], roles: Roles) -> Features:
+    """Return the columns of a matrix of numbers, without a copy unless its type must change or rows are left out."""
     numbers = np.asarray(array, dtype=to_float_type(array.dtype))
-    if frame.schema.n_dropped:
-        numbers = numbers[frame.row_numbers]
+    if roles.rows is not None:
+        numbers = numbers[roles.rows]
     deviations = _deviations_from_first(numbers)
     columns: list[Column] = []
     for j, name in enumerate(names):
@@ -258,13 +246,13 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
         if deviations[j] <= LARGEST_NUMBER:
             columns.append(Column(name, "numeric", constant=not deviations[j]))
             continue
-        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
+        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {roles.row_number(at)}")
         columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
     # Where no value is missing, the sum of the deviations bounds the spread.
     suspects = np.flatnonzero((deviations != 0) & ~(deviations >= len(numbers) * SMALLEST_SPREAD)).tolist()
-    warn_user(small_spread_warnings({names[j]: small_spread(numbers[:, j]) for j in suspects}))
+    spreads = {names[j]: small_spread(numbers[:, j]) for j in suspects}
     values = {j: numbers[:, j] for j, column in enumerate(columns) if column.exclusion_reason is None}
-    return frame.with_features(columns, values, names, numbers if len(values) == len(columns) else None)
+    return Features(columns, values, spreads=spreads, matrix=numbers if len(values) == len(columns) else None)
 
 
 def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:

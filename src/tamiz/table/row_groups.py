@@ -22,11 +22,11 @@ from tamiz.arrays import Codes, Indices, is_missing
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import observed_levels
 from tamiz.table.schema import Column
-from tamiz.table.views import target_array, weight_array, with_weight
+from tamiz.table.views import with_weight
 
 # The rows are sorted by a column if its rank correlation with the row number exceeds this; some rows may be out of order.
 _MIN_ROW_CORRELATION = 0.999

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +11,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.arrays import Indices
-from tamiz.exceptions import DataError
-from tamiz.runtime.user_warnings import warn_user
-from tamiz.table.base import Table
+from tamiz.table.base import EncodedTable, Table, is_every_row
+from tamiz.table.build import (
+    ColumnSource,
+    Features,
+    OpenOptions,
+    assemble_table,
+    build_table,
+    feature_names,
+    read_roles,
+)
 from tamiz.table.column_storage import LazyColumn
-from tamiz.table.encoded_table import ColumnSource, EncodedTable, OpenOptions, build_table, check_names, is_every_row
 from tamiz.table.in_memory import check_shape, raw_from_array, to_float_type
-from tamiz.table.kinds import LARGEST_NUMBER, SMALLEST_SPREAD, RawColumn, check_finite, small_spread_warnings
+from tamiz.table.kinds import LARGEST_NUMBER, SMALLEST_SPREAD, RawColumn, check_finite
 from tamiz.table.schema import Column, Kind
 
 
@@ -112,7 +117,7 @@ class SparseTable:
             for name, n_missing, constant in zip(self.names, counts.tolist(), are_constant.tolist(), strict=True)
         ]
 
-    def small_spreads(self, columns: Iterable[int]) -> dict[str, float]:
+    def small_spreads(self, columns: Iterable[int]) -> dict[str, float | None]:
         """Return the spreads of those columns in which the squares of differences underflow, by name."""
         smallest, largest = self._extremes
         spreads = largest - smallest
@@ -139,22 +144,17 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
         part = matrix if is_every_row(rows, table.n_rows) else matrix[rows]
         return part if list(wanted) == table.names else part[:, [int(name[1:]) for name in wanted]]
 
+    source = ColumnSource(table.names, table.n_rows, table.raw_column, make_frame, has_names=False)
     if data.dtype.kind == "b" or options.reader is not None or not _all_numeric(table.names, options.kinds):
-        return build_table(ColumnSource(table.names, table.raw_column, make_frame, has_names=False), options)
-    check_names(table.names, options)
-    features = [j for j, name in enumerate(table.names) if name not in options.role_by_column]
-    if not features:
-        raise DataError("The table has no column beside the target; at least 1 feature is needed.")
-    # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
-    placeholder = RawColumn("", np.arange(table.n_rows, dtype=np.float64)[::-1])
-    loaded = {"": placeholder, **{name: table.raw_column(name) for name in options.role_by_column}}
-    frame = build_table(ColumnSource(list(loaded), loaded.__getitem__, make_frame), replace(options, kinds=None))
-    numbers = (table.take_rows(frame.row_numbers) if frame.schema.n_dropped else table).as_floats()
-    described = numbers.describe_columns(lambda at: f"row {int(frame.row_numbers[at])}")
-    warn_user(small_spread_warnings(numbers.small_spreads(features)))
+        return build_table(source, options)
+    roles = read_roles(source, options)
+    features = [int(name[1:]) for name in feature_names(source, options)]
+    numbers = (table if roles.rows is None else table.take_rows(roles.rows)).as_floats()
+    described = numbers.describe_columns(lambda at: f"row {roles.row_number(at)}")
     columns, lazy_columns = [described[j] for j in features], numbers.lazy_columns(features)
-    used = [k for k, column in enumerate(columns) if column.exclusion_reason is None]
-    return frame.with_features(columns, {k: lazy_columns[features[k]] for k in used}, table.names)
+    values = {k: lazy_columns[j] for k, j in enumerate(features) if columns[k].exclusion_reason is None}
+    found = Features(columns, values, spreads=numbers.small_spreads(features))
+    return assemble_table(source, options, roles, found)
 
 
 def find_sparse_matrix(X: Any) -> Any:

@@ -20,9 +20,9 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import sample_rows
 from tamiz.statistics.base import Block
-from tamiz.table.base import Table
+from tamiz.table.base import EncodedTable, Table, check_enough_rows, target_array, weight_array
 from tamiz.table.column_storage import RowSubsetColumn
-from tamiz.table.encoded_table import EncodedTable, check_enough_rows, scale_to_effective_size
+from tamiz.table.roles import scale_to_effective_size
 from tamiz.table.schema import Column, Schema, WeightKind
 from tamiz.table.worker_tasks import find_worker_block, map_columns_on_workers, map_rows_on_workers
 
@@ -71,7 +71,9 @@ class AppendedColumns:
         values.update(enumerate((column for _, column in appended), start=len(own)))
         columns = (*own, *(column for column, _ in appended))
         schema = replace(opened.schema, columns=columns, n_dropped=0, notes=())
-        table = EncodedTable(schema, values, self._y, self._weight, None, self._refuse_frame)
+        table = EncodedTable(
+            schema, Block(range(schema.n_rows), values, self._y, self._weight), None, self._refuse_frame
+        )
         table.copy_roles(opened)
         table.metadata = opened.metadata
         return table
@@ -147,7 +149,9 @@ def _apply_to_block(function: Callable[[Table], Output], schema: Schema, block: 
         for j, column in enumerate(schema.columns)
     )
     part = replace(schema, columns=described, n_rows=len(block.rows), n_dropped=0, groups=None, time=None, notes=())
-    return function(EncodedTable(part, block.values, block.y, block.weight, None, _refuse_frame))
+    return function(
+        EncodedTable(part, replace(block, rows=range(len(block.rows)), numeric_matrix=None), None, _refuse_frame)
+    )
 
 
 def _refuse_frame(names: Sequence[str], rows: Indices) -> Any:  # noqa: ARG001 - the signature of a frame function
@@ -310,24 +314,6 @@ def metadata_at(metadata: Mapping[str, Any], rows: Indices | slice, n_rows: int)
         name: getattr(value, "iloc", value)[rows] if np.shape(value)[:1] == (n_rows,) else value
         for name, value in values.items()
     }
-
-
-def target_array(table: Table) -> NDArray[Any]:
-    """Return the target of each row: int32 codes of its classes, or float64."""
-    return np.concatenate([np.asarray(block.y) for block in table.blocks([])])
-
-
-def weight_array(table: Table) -> Floats | None:
-    """Return the weight of each row, None if rows have no weights."""
-    if table.schema.weight is None:
-        return None
-    return np.concatenate([block.weight_or_ones for block in table.blocks([])])
-
-
-def weights_or_ones(table: Table) -> Floats:
-    """Return the weight of each row, 1 if rows have no weights."""
-    weight = weight_array(table)
-    return np.ones(table.schema.n_rows) if weight is None else weight
 
 
 def resampled_weights(table: Table, counts: Floats) -> Floats:
