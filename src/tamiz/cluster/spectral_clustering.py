@@ -18,7 +18,6 @@ from tamiz.exceptions import DataError
 from tamiz.graphs.builders import GraphBuilder, graph_tags, resolve_builder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import Components
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
@@ -26,7 +25,7 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
-from tamiz.table.feature_checks import mixed_table_tags, record_features
+from tamiz.table.factory import count_rows, mixed_table_tags, record_features, row_numbers
 
 LABEL_ASSIGNMENTS = ("kmeans", "cluster_qr")
 

@@ -30,7 +30,7 @@ from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
 from tamiz.table.views import as_training_table, select_columns, select_rows, without_target

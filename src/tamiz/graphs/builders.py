@@ -31,14 +31,13 @@ from tamiz.neighbors.kd_tree import choose_exact_search
 from tamiz.neighbors.metric_registry import metric_tags, registry
 from tamiz.neighbors.nn_descent import choose_search
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.neighbors.spanning_tree import longest_edge
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.table.base import Table, target_array
 from tamiz.table.encode import RowEncoder
-from tamiz.table.factory import as_table
+from tamiz.table.factory import as_table, count_rows, row_numbers
 from tamiz.table.in_memory import code_vector
 
 

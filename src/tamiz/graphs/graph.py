@@ -24,7 +24,6 @@ from tamiz.graphs.variation import (
     total_variation,
     variation_along_edges,
 )
-from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_memory
@@ -39,7 +38,7 @@ from tamiz.storage.invariants import (
     Number,
 )
 from tamiz.storage.records import Serializable
-from tamiz.table.feature_checks import check_graph_columns
+from tamiz.table.factory import check_graph_columns, count_rows
 from tamiz.table.schema import Schema
 
 # Components listed in a description, and bars of its histogram.

@@ -24,8 +24,7 @@ from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
 from tamiz.table.base import Table, target_array, weights_or_ones
-from tamiz.table.factory import align_to_schema, as_table, open_batch
-from tamiz.table.feature_checks import check_features, mixed_table_tags, record_features
+from tamiz.table.factory import align_to_schema, as_table, check_features, mixed_table_tags, open_batch, record_features
 from tamiz.table.in_memory import from_array_api
 from tamiz.table.kinds import level_text
 from tamiz.table.roles import to_row_numbers

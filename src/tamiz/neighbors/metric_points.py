@@ -15,16 +15,14 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import gower_block
 from tamiz.neighbors.points import CityBlockPoints, CosinePoints, EuclideanPoints, Points
 from tamiz.neighbors.precomputed import PrecomputedDistances, SparseDistances
-from tamiz.neighbors.row_encoders import IdentityEncoder, SchemaEncoder, refuse_empty_rows, row_numbers
 from tamiz.neighbors.sparse_points import choose_sparse_points
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
 from tamiz.table.base import Table
-from tamiz.table.encode import RowEncoder, TableEncoder
-from tamiz.table.factory import align_to_schema, as_table
+from tamiz.table.encode import IdentityEncoder, RowEncoder, SchemaEncoder, TableEncoder, refuse_empty_rows
+from tamiz.table.factory import align_to_schema, as_table, find_sparse_matrix, row_numbers
 from tamiz.table.schema import Schema
-from tamiz.table.sparse import find_sparse_matrix
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from scipy.spatial.distance import cdist
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.kernels.matrix_products import project_rows
-from tamiz.neighbors.row_encoders import check_n_features, refuse_not_finite, refuse_zero_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import FloatArray, Invariants
 from tamiz.storage.records import Serializable
+from tamiz.table.encode import refuse_not_finite, refuse_zero_rows
+from tamiz.table.factory import check_n_columns
 
 # Keys that are compared at a time.
 _KEY_BATCH = 1024
@@ -207,7 +208,7 @@ class CosinePoints(DensePoints):
 
     def new_points(self, rows: Any) -> Self:
         points = type(self)(rows)
-        check_n_features(points.values.shape[1], self.values.shape[1])
+        check_n_columns(points.values.shape[1], self.values.shape[1])
         return points
 
 

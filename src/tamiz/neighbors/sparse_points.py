@@ -15,19 +15,11 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import normalize_sparse_rows, sparse_distance_block, sparse_squared_norms
 from tamiz.neighbors.metric_registry import SPARSE_METRICS
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints, Points
-from tamiz.neighbors.row_encoders import (
-    IdentityEncoder,
-    as_array,
-    check_n_features,
-    refuse_not_finite,
-    refuse_too_large,
-    refuse_zero_rows,
-)
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import Integer, Invariants, OneOf
-from tamiz.table.encode import RowEncoder
+from tamiz.table.encode import IdentityEncoder, RowEncoder, refuse_not_finite, refuse_too_large, refuse_zero_rows
+from tamiz.table.factory import as_array, check_n_columns, find_sparse_matrix
 from tamiz.table.kinds import LARGEST_NUMBER
-from tamiz.table.sparse import find_sparse_matrix
 
 # Sparse rows are made dense only up to this size.
 MAX_DENSE_BYTES = 2**28
@@ -53,7 +45,7 @@ class DenseEncoder(RowEncoder):
     def encode(self, X: Any) -> Floats:
         """Return new rows, sparse or dense, as dense ones."""
         rows = canonical_csr(X)
-        check_n_features(rows.shape[1], self.n_columns)
+        check_n_columns(rows.shape[1], self.n_columns)
         check_number_range(rows, self.metric)
         return np.asarray(rows.toarray())
 
@@ -174,7 +166,7 @@ class SparsePoints(Points):
 
     def new_points(self, rows: Any) -> Self:
         points = type(self)(rows, metric=self.metric)
-        check_n_features(points.n_columns, self.n_columns)
+        check_n_columns(points.n_columns, self.n_columns)
         return points
 
 

@@ -17,10 +17,10 @@ from tamiz.graphs.edges import Edges
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import Components
 from tamiz.kernels.primitives import distance_keys
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
+from tamiz.table.factory import count_rows, row_numbers
 from tamiz.table.schema import Schema
 
 # Values of the parameter `disconnected`, the handling of a graph with several components.

@@ -39,9 +39,8 @@ from tamiz.statistics.eigenvector_signs import eigenvector_signs
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
 from tamiz.table.base import Table
 from tamiz.table.encode import CoordinateEncoder
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features as compare_columns
-from tamiz.table.feature_checks import float_dtype, record_features
+from tamiz.table.factory import as_table, float_dtype, record_features
+from tamiz.table.factory import check_features as compare_columns
 
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.

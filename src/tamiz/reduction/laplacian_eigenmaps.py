@@ -13,7 +13,6 @@ from tamiz.arrays import Floats, Indices
 from tamiz.graphs.builders import GraphBuilder, default_builder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, solve_by_part
 from tamiz.runtime import parallel
@@ -21,7 +20,7 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.storage.invariants import Condition, Invariants, OneOf
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.factory import check_features, record_features, row_numbers
 
 # Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
 _MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9

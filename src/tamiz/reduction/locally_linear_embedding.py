@@ -20,7 +20,6 @@ from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.nn_descent import choose_search
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import PrecomputedDistances
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, shortest_edges, solve_by_part
@@ -29,7 +28,7 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.spectral.inverse import smallest_semidefinite_eigenpairs
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.factory import check_features, record_features, row_numbers
 
 # Numbers in the matrices of a block of rows, and in the differences from their neighbours that are computed at a time.
 _BLOCK_NUMBERS, _BLOCK_DIFFERENCES = 2**17, 2**20

@@ -19,7 +19,6 @@ from tamiz.graphs.edges import Binary
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.laplacian import Components
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import GraphReducer
@@ -29,7 +28,7 @@ from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.spectral import smallest_eigenpairs
 from tamiz.storage.invariants import InstanceOf, IntegerArray, Invariants
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.factory import check_features, record_features, row_numbers
 
 # Bytes for each edge of the graph and of the affinities while both are in memory.
 _BYTES_PER_EDGE = 48

@@ -37,8 +37,7 @@ from tamiz.runtime.validation import check_choice, check_integer, check_memory, 
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 from tamiz.table.encode import INDICATOR_MEANS, CoordinateEncoder
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.factory import as_table, check_features, record_features
 from tamiz.table.schema import Schema
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")

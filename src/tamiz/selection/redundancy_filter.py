@@ -38,7 +38,7 @@ from tamiz.statistics.cross_products import ROUNDING, ScatterMatrix, StepwiseReg
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table, check_enough_rows, weight_array
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 from tamiz.table.views import positive_weight_rows, select_columns, without_target
 
 # A warning names a larger probability that a column of noise is dropped.

@@ -1,6 +1,6 @@
 """Rows of a table as points: numbers, optionally standardised, and scaled indicators of the levels of categories.
 
-`Encoding` is the fitted map of the used columns; `TableEncoder` applies it to new rows, `MatrixEncoder` to those of a matrix.
+`Encoding` is the fitted map of the used columns. The encoders apply it, or another way to read rows, to new rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from tamiz.arrays import Floats, divide_or_zero, is_missing
+from tamiz.arrays import Floats, Indices, divide_or_zero, is_missing
 from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.kernels.moments import centre_rows
@@ -41,6 +41,7 @@ from tamiz.storage.invariants import (
 )
 from tamiz.table.base import Table, weights_or_ones
 from tamiz.table.factory import align_to_schema
+from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.schema import Schema
 
 # What imputation by the mean is for the indicators of a categorical column, for notes.
@@ -565,3 +566,69 @@ def _imputation_note(schema: Schema, incomplete: list[int], method: str, *, new_
     of_rows = " of new rows" if new_rows else ""
     text = f"{schema.n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."
     return ImputationNote(text, "the distances of rows")
+
+
+@dataclass(frozen=True)
+class IdentityEncoder(RowEncoder):
+    """Encoder of rows that are used unchanged: sparse rows and distances."""
+
+    def encode(self, X: Any) -> Any:
+        return X
+
+
+@dataclass(frozen=True)
+class SchemaEncoder(RowEncoder):
+    """Encoder of tables that the points read themselves, such as `GowerPoints`.
+
+    Attributes
+    ----------
+    schema : Schema
+    """
+
+    schema: Schema
+
+    invariants: ClassVar[Invariants] = {"schema": InstanceOf(Schema)}
+
+    def encode(self, X: Any) -> Any:
+        return X
+
+    def table_schema(self) -> Schema:
+        return self.schema
+
+
+def refuse_not_finite(rows: Indices) -> None:
+    """Raise DataError if there are rows with values that are not finite."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} a NaN or an infinite value; distances need finite ones. "
+            "Fill such values in or leave such rows out."
+        )
+
+
+def refuse_too_large(rows: Indices) -> None:
+    """Raise DataError if there are rows with numbers that are too large."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} a number above {LARGEST_NUMBER:g}, too large to be squared. Change the unit."
+        )
+
+
+def refuse_zero_rows(rows: Indices) -> None:
+    """Raise DataError if there are rows of zeros."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} only zeros and so no direction, which is what the cosine distance compares. "
+            "Leave such rows out, or use the Euclidean distance."
+        )
+
+
+def refuse_empty_rows(values: Floats, row_numbers: Indices) -> None:
+    """Raise DataError if a row has only missing values; `values` has one row per column of the table."""
+    empty = np.ones(values.shape[1], dtype=bool)
+    for column in values:
+        empty &= np.isnan(column)
+    if empty.any():
+        rows = describe_rows(row_numbers[np.flatnonzero(empty)])
+        raise DataError(
+            f"{rows} no value in any column that varies, and so no distance to others. Leave such rows out."
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
@@ -276,6 +277,35 @@ def _deviations_from_first(numbers: Numbers) -> Numbers:
     with np.errstate(over="ignore", invalid="ignore"):
         total: Numbers = np.sum(list(parallel.map_blocks(sum_deviations, spans)), axis=0)
     return np.where(np.abs(first) <= LARGEST_NUMBER, total, np.nan)
+
+
+def mask_infinite(data: Any) -> tuple[Any, bytes]:
+    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
+
+    Without infinite values the data is returned as it is, with an empty hash.
+    """
+    if isinstance(data, np.ndarray):
+        infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
+    if not is_frame(data):
+        return data, b""
+    frame, digest = eager_frame(data), b""
+    for j, dtype in enumerate(frame.schema.values()):
+        if not dtype.is_float():
+            continue
+        series = frame[:, j]
+        values = series.to_numpy().astype(np.float64, copy=False)
+        infinite = np.isinf(values)
+        if infinite.any():
+            digest += str(j).encode() + _position_digest(infinite, values)
+            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
+            frame = frame.with_columns(masked)
+    return (frame.to_native(), digest) if digest else (data, b"")
+
+
+def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
+    at = np.flatnonzero(infinite)
+    return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()
 
 
 def check_shape(n_rows: int, n_columns: int) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.arrays import Indices
-from tamiz.table.base import EncodedTable, Table, is_every_row
+from tamiz.table.base import EncodedTable, is_every_row
 from tamiz.table.build import (
     ColumnSource,
     Features,
@@ -155,19 +155,6 @@ def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
     values = {k: lazy_columns[j] for k, j in enumerate(features) if columns[k].exclusion_reason is None}
     found = Features(columns, values, spreads=numbers.small_spreads(features))
     return assemble_table(source, options, roles, found)
-
-
-def find_sparse_matrix(X: Any) -> Any:
-    """Return the sparse matrix of X; None if there is none.
-
-    X is a sparse matrix, or a table opened from one whose columns are all numeric, used and without missing values.
-    """
-    if not isinstance(X, Table):
-        return X if sparse.issparse(X) else None
-    if any(not column.is_number or column.n_missing or column.exclusion_reason for column in X.schema.columns):
-        return None
-    first = X.frame([0], np.zeros(1, dtype=np.intp))
-    return X.frame() if sparse.issparse(first) else None
 
 
 def _all_numeric(names: Sequence[str], kinds: Mapping[str, Kind] | Kind | None) -> bool:
