@@ -49,7 +49,7 @@ def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
     return np.append(numbers, np.nan)[values]
 
 
-class MatrixEncoder:
+class DesignEncoder:
     """Encodes rows of a table as numbers; a column of the table has one or more coordinates (columns of the numbers).
 
     "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "codes" has these, and
@@ -90,7 +90,7 @@ class MatrixEncoder:
         for j, own in enumerate(self.coordinates):
             self.column_of[own] = j
 
-    def for_columns(self, columns: Indices) -> MatrixEncoder:
+    def for_columns(self, columns: Indices) -> DesignEncoder:
         """Return the encoder of some of the columns."""
         wanted = set(columns.tolist())
         schema = replace(
@@ -100,7 +100,7 @@ class MatrixEncoder:
                 for j, one in enumerate(self.schema.columns)
             ),
         )
-        made, at = MatrixEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
+        made, at = DesignEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
         for encoding, absent in self.fitted:
             parts = (encoding.centre[at], encoding.scale[at], encoding.fill[at])
             own = Encoding([], schema.numeric, level_indicators(schema), *parts, 0, encoding.total_weight)
@@ -175,7 +175,7 @@ class MatrixEncoder:
         return np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()]))
 
 
-class EncodedMatrix(MatrixEncoder):
+class EncodedMatrix(DesignEncoder):
     """The rows of a table as numbers.
 
     All folds have the coordinates of the whole table. A standardised coordinate whose column or level does not occur in the
@@ -445,7 +445,7 @@ class FoldProductSums(_FoldStatistic):
     `test` have the products of every fold.
     """
 
-    def __init__(self, encoder: MatrixEncoder, roles: RowRoles, n_classes: int, *, centred: bool) -> None:
+    def __init__(self, encoder: DesignEncoder, roles: RowRoles, n_classes: int, *, centred: bool) -> None:
         super().__init__(encoder.schema.used.tolist(), roles)
         self._encoder, self._n_classes, self._centred = encoder, n_classes, centred
         width = encoder.n_coordinates + len(roles.values) - 1
@@ -520,7 +520,7 @@ class PredictionCounts(_FoldStatistic):
         self.doubtful |= other.doubtful
 
 
-def fit_encodings(encoder: MatrixEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
+def fit_encodings(encoder: DesignEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
     """Fit the standard encoding of every fold in a pass over the table."""
     schema = table.schema
     (sums,) = table.reduce(

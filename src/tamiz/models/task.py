@@ -21,8 +21,8 @@ from tamiz.exceptions import DataError
 from tamiz.kernels import LabelledRows, read_only
 from tamiz.models.design_matrix import (
     N_FOLD_MATRICES,
+    DesignEncoder,
     EncodedMatrix,
-    MatrixEncoder,
     RowRoles,
     fit_encodings,
     has_repeated_rows,
@@ -252,10 +252,10 @@ class CVTask:
         return EncodedMatrix(self.table, self.folds, self.encoding, impute=self.impute)
 
     @cached_property
-    def encoder(self) -> MatrixEncoder:
+    def encoder(self) -> DesignEncoder:
         if not self.reads_in_passes:
             return self.matrix
-        made = MatrixEncoder(self.table.schema, self.encoding, impute=self.impute)
+        made = DesignEncoder(self.table.schema, self.encoding, impute=self.impute)
         if self.encoding == "standard":
             fit_encodings(made, self.table, self.folds, self.row_roles)
         return made

@@ -21,16 +21,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable
 from tamiz.reduction.description import MapDescription, MapSpectrum
-from tamiz.reduction.principal_components import IndependentColumns, PrincipalComponents, compare_with_null, decompose
+from tamiz.reduction.parallel_analysis import IndependentColumns, affordable_draws, parallel_analysis
+from tamiz.reduction.principal_components import (
+    CentredRows,
+    CentredSparse,
+    CentredTable,
+    PrincipalComponents,
+    decompose,
+)
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
@@ -45,8 +50,8 @@ from tamiz.table.factory import check_features as compare_columns
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.
 _RANK_TOLERANCE, _FLOAT32_RANK_TOLERANCE = 1e-10, 1e-6
-# Operations and random tables of parallel analysis.
-_NULL_OPERATIONS, _MIN_NULL_TABLES, _MAX_NULL_TABLES = 1e9, 5, 100
+# Fewest random tables of parallel analysis.
+_MIN_NULL_TABLES = 5
 
 
 @dataclass(frozen=True)
@@ -94,11 +99,9 @@ def whiten(rows: CentredRows, n_components: int | None, *, standardized: bool, i
 
 def _count_components(rows: CentredRows, found: PrincipalComponents, *, standardized: bool) -> int:
     """Return the number of components of parallel analysis, at least 1; warn if it finds none."""
-    size = min(rows.n_rows, rows.n_coordinates)
-    n_draws = int(np.clip(_NULL_OPERATIONS / (size**2 * rows.n_coordinates), _MIN_NULL_TABLES, _MAX_NULL_TABLES))
+    n_draws = affordable_draws(rows.n_rows, rows.n_coordinates, _MIN_NULL_TABLES)
     null = IndependentColumns.from_encoder(rows.encoder, rows.variances, rows.total_weight, standardized=standardized)
-    drawn = null.draw_eigenvalues(len(found.variances), n_draws, make_rng(0))
-    n = compare_with_null(found.variances, drawn, None).n_components
+    n = parallel_analysis(found.variances, null, n_draws).n_components
     if n == 0:
         warn(
             "TZ403",
@@ -757,11 +760,6 @@ class ICA(Reducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Whiten the rows, and rotate them to independent components.

@@ -11,33 +11,39 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import ImageSet, Reducer
-from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable, ImputedRows, read_covariance
 from tamiz.reduction.description import MapDescription, MapSpectrum
-from tamiz.reduction.principal_components import (
-    SOLVERS,
+from tamiz.reduction.parallel_analysis import (
     IndependentColumns,
     ParallelAnalysis,
+    affordable_draws,
+    parallel_analysis,
+)
+from tamiz.reduction.principal_components import (
+    SOLVERS,
+    CentredRows,
+    CentredSparse,
+    CentredTable,
+    ImputedRows,
     PrincipalComponents,
     check_n_components,
-    compare_with_null,
     decompose,
     decompose_covariance,
     decomposition_warnings,
 )
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 from tamiz.table.encode import INDICATOR_MEANS, CoordinateEncoder
 from tamiz.table.factory import as_table, check_features, record_features
+from tamiz.table.matrix_rows import read_covariance
 from tamiz.table.schema import Schema
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
@@ -47,8 +53,8 @@ CATEGORY_WEIGHTS = ("balanced", "famd")
 _ROUNDING_STEPS = 200.0
 # Largest number of components shown as images, and numbers of components for reconstructions.
 _MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)
-# Budget of `parallel_analysis_`: operations, random tables, and the size above which it is omitted.
-_NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
+# Fewest random tables of `parallel_analysis_`, and the operations of one above which it is omitted.
+_MIN_NULL_TABLES, _MAX_NULL_COST = 3, 1.5e9
 
 
 class PCA(Reducer):
@@ -200,11 +206,6 @@ class PCA(Reducer):
         self.solver = solver
         self.whiten = whiten
         self.image_shape = image_shape
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
         """Compute the components.
@@ -544,7 +545,7 @@ class PCA(Reducer):
         if size**2 * q > _MAX_NULL_COST or not self.coordinate_variances_.sum() > 0:
             return None
         if self._parallel_analysis is None:
-            draws = int(np.clip(_NULL_OPERATIONS / (size**2 * q), 3, _MAX_NULL_TABLES))
+            draws = affordable_draws(self._total_weight, q, _MIN_NULL_TABLES)
             self._parallel_analysis = self.parallel_analysis(n_draws=draws, random_state=0)
         return self._parallel_analysis
 
@@ -596,8 +597,7 @@ class PCA(Reducer):
         null = IndependentColumns.from_encoder(
             self._row_encoder, self.coordinate_variances_, self._total_weight, standardized=standardized
         )
-        drawn = null.draw_eigenvalues(self.n_components_, draws, make_rng(random_state))
-        return compare_with_null(self.explained_variance_, drawn, quantile)
+        return parallel_analysis(self.explained_variance_, null, draws, quantile=quantile, seed=random_state)
 
     def get_covariance(self) -> Floats:
         """Return the covariance of the coordinates under the model, of shape (n_coordinates, n_coordinates).
