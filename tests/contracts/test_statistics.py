@@ -112,9 +112,9 @@ MAKERS = {
     ),
     LevelMoments: (
         [
-            lambda: LevelMoments(2, 3, missing_is_level=False),
-            lambda: LevelMoments(2, 3, missing_is_level=True),
-            lambda: LevelMoments(3, 5, missing_is_level=True),
+            lambda: LevelMoments((2,), 3, False),
+            lambda: LevelMoments((2,), 4, True),
+            lambda: LevelMoments((3,), 6, True),
         ],
         lambda s: [s.weight, s.mean, s.squared_deviations, s.minimum, s.maximum],
         False,

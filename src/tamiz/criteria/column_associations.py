@@ -42,7 +42,9 @@ MIN_COMMON_ROWS = 10
 def count_common_rows(table: Table, columns: Sequence[int]) -> NDArray[np.int64]:
     """Return the number of rows in which both of two columns have a value, of shape (n_columns, n_columns)."""
     incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
-    common = table.reduce(CommonRows([columns[k] for k in incomplete]))[0].counts if incomplete else np.empty((0, 0))
+    common = (
+        table.reduce(CommonRows(tuple(columns[k] for k in incomplete)))[0].counts if incomplete else np.empty((0, 0))
+    )
     return _common_of_all(common, incomplete, len(columns), table.schema.n_rows).astype(np.int64)
 
 
