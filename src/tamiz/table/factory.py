@@ -34,6 +34,7 @@ from tamiz.table.base import EncodedTable, Table
 from tamiz.table.build import OpenOptions, SchemaReader
 from tamiz.table.date_parts import split_dates_like
 from tamiz.table.in_memory import (
+    SparseTable,
     as_frame,
     check_matrix,
     column_loader,
@@ -43,11 +44,11 @@ from tamiz.table.in_memory import (
     mask_infinite,
     open_array,
     open_frame,
+    open_sparse,
     to_raw_column,
 )
 from tamiz.table.known_columns import encode_known_column
 from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind, merge_date_parts
-from tamiz.table.sparse import SparseTable, open_sparse
 
 # The workers of a command, which is the caller of a study too.
 _executor: ContextVar[Executor | None] = ContextVar("tamiz_executor", default=None)
