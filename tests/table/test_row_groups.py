@@ -15,9 +15,8 @@ from tamiz.table.row_groups import (
     group_warnings,
     identifies_groups,
     repeated_id_warnings,
-    weight_groups_equally,
 )  # fmt: skip
-from tamiz.table.views import select_rows
+from tamiz.table.views import select_rows, weight_groups_equally
 
 N_PATIENTS, N_VISITS = 50, 20
 PATIENT = np.arange(N_PATIENTS).repeat(N_VISITS)

@@ -7,7 +7,7 @@ and a cut point on it separates rows by when they were recorded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -186,21 +186,17 @@ def _varying_parts(table: Table, dates: Sequence[int]) -> list[list[str]]:
     return [[part for p, part in enumerate(DATE_PARTS) if smallest[k, p] < largest[k, p]] for k in range(len(dates))]
 
 
+@dataclass(eq=False)
 class _DatePartColumn(LazyColumn):
     """A calendar part of dates that are read when the part is used."""
 
-    def __init__(self, dates: Any, part: str) -> None:
-        self._dates, self._part = dates, part
-        self.dtype = np.dtype(np.float64)
-
-    def __len__(self) -> int:
-        return len(self._dates)
-
-    def slice_rows(self, rows: slice) -> _DatePartColumn:
-        return _DatePartColumn(self._dates[rows], self._part)
+    # The dates, of which slices are lazy.
+    rows: Any
+    part: str
+    dtype: Any = field(default=np.dtype(np.float64), init=False)
 
     def read(self) -> Floats:
-        return calendar_part(np.asarray(self._dates), self._part)
+        return calendar_part(np.asarray(self.rows), self.part)
 
 
 class _DatePartTable(View):

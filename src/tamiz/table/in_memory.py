@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number
 from typing import Any
@@ -293,36 +293,25 @@ def _deviations_from_first(numbers: Numbers) -> Numbers:
     return np.where(np.abs(first) <= LARGEST_NUMBER, total, np.nan)
 
 
+@dataclass(eq=False)
 class SparseColumn(LazyColumn):
-    """A column of a sparse matrix, made dense when it is read.
+    """A column of a sparse matrix in canonical form (row indices sorted and without duplicates), made dense when it is read."""
 
-    Parameters
-    ----------
-    matrix : csc_array
-        In canonical form: row indices sorted and without duplicates.
-    column : int
-    rows : range
-    """
+    matrix: sparse.csc_array
+    column: int
+    rows: range
 
-    def __init__(self, matrix: sparse.csc_array, column: int, rows: range) -> None:
-        self._matrix = matrix
-        self._column = column
-        self._rows = rows
-        self.dtype = matrix.dtype
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def slice_rows(self, rows: slice) -> SparseColumn:
-        return SparseColumn(self._matrix, self._column, self._rows[rows])
+    @property
+    def dtype(self) -> Any:
+        return self.matrix.dtype
 
     def read(self) -> NDArray[Any]:
-        start, stop = self._matrix.indptr[self._column : self._column + 2]
-        rows, data = self._matrix.indices[start:stop], self._matrix.data[start:stop]
-        if len(self._rows) < self._matrix.shape[0]:
-            first, end = np.searchsorted(rows, [self._rows.start, self._rows.stop])
-            rows, data = rows[first:end] - self._rows.start, data[first:end]
-        values = np.zeros(len(self._rows), self.dtype)
+        start, stop = self.matrix.indptr[self.column : self.column + 2]
+        rows, data = self.matrix.indices[start:stop], self.matrix.data[start:stop]
+        if len(self.rows) < self.matrix.shape[0]:
+            first, end = np.searchsorted(rows, [self.rows.start, self.rows.stop])
+            rows, data = rows[first:end] - self.rows.start, data[first:end]
+        values = np.zeros(len(self.rows), self.dtype)
         values[rows] = data
         return values
 
