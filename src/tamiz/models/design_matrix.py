@@ -103,7 +103,7 @@ class DesignEncoder:
         made, at = DesignEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
         for encoding, absent in self.fitted:
             parts = (encoding.centre[at], encoding.scale[at], encoding.fill[at])
-            own = Encoding([], schema.numeric, level_indicators(schema), *parts, 0, encoding.total_weight)
+            own = Encoding([], schema.numeric, level_indicators(schema), *parts, 0)
             made.fitted.append((own, absent[at]))
         return made
 
@@ -134,7 +134,7 @@ class DesignEncoder:
         values[:, absent[at]] = 0.0
         return values
 
-    def fit_fold(self, total: Floats, mean: Floats, squares: Floats, total_weight: float) -> tuple[Encoding, Masks]:
+    def fit_fold(self, total: Floats, mean: Floats, squares: Floats) -> tuple[Encoding, Masks]:
         """Return the standard encoding of a fold, and which coordinates are absent in it.
 
         They follow from the weight, mean and sum of squares of every coordinate in its training rows.
@@ -143,7 +143,7 @@ class DesignEncoder:
         std = np.sqrt(divide_or_zero(squares, total - 1))
         absent = total == 0
         absent[n_numeric:] |= mean[n_numeric:] == 0
-        return Encoding.from_moments(self.schema, mean, std[:n_numeric], total_weight), absent
+        return Encoding.from_moments(self.schema, mean, std[:n_numeric]), absent
 
     def notes(self) -> list[Verdict]:
         """Return a note on the imputation of missing values."""
@@ -225,8 +225,8 @@ class EncodedMatrix(DesignEncoder):
         # Without a standard encoding, rows of any fold are the same numbers.
         return self.encode(encoded, self._fold_numbers.get(id(fold), 0), coordinates)
 
-    def _fold_moments(self, rows: Indices, weights: Floats) -> tuple[Floats, Floats, Floats, float]:
-        """Return the weight, mean and sum of squares of every coordinate in some rows, and the weight of the rows."""
+    def _fold_moments(self, rows: Indices, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the weight, mean and sum of squares of every coordinate in some rows."""
         weight = weights[rows]
         total, mean, squares = np.zeros((3, self.n_coordinates))
         for k in range(self.n_coordinates):
@@ -240,7 +240,7 @@ class EncodedMatrix(DesignEncoder):
             # The mean of equal values is exactly that value: a rounding error would be scaled to unit variance.
             mean[k] = values[0] if (values == values[0]).all() else here @ values / total[k]
             squares[k] = here @ (values - mean[k]) ** 2
-        return total, mean, squares, float(weight.sum())
+        return total, mean, squares
 
 
 @dataclass(frozen=True)
@@ -511,15 +511,12 @@ class PredictionCounts(_FoldStatistic):
         self.doubtful |= other.doubtful
 
 
-def fit_encodings(encoder: DesignEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
+def fit_encodings(encoder: DesignEncoder, table: Table, roles: RowRoles) -> None:
     """Fit the standard encoding of every fold in a pass over the table."""
     schema = table.schema
     (sums,) = table.reduce(
         TrainingSums((Moments(schema.numeric), LevelCounts(schema.categorical, Coding(schema.n_levels, {}))), roles)
     )
-    weight = weights_or_ones(table)
-    for (moments, counts), fold in zip(sums.folds, folds, strict=True):
-        found = CoordinateMoments.of(moments, counts, float(weight[fold.train].sum()))
-        encoder.fitted.append(
-            encoder.fit_fold(found.present_weight, found.mean, found.squared_deviations, found.total_weight)
-        )
+    for moments, counts in sums.folds:
+        found = CoordinateMoments.of(moments, counts)
+        encoder.fitted.append(encoder.fit_fold(found.present_weight, found.mean, found.squared_deviations))

@@ -257,7 +257,7 @@ class CVTask:
             return self.matrix
         made = DesignEncoder(self.table.schema, self.encoding, impute=self.impute)
         if self.encoding == "standard":
-            fit_encodings(made, self.table, self.folds, self.row_roles)
+            fit_encodings(made, self.table, self.row_roles)
         return made
 
     @cached_property

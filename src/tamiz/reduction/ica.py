@@ -100,7 +100,9 @@ def whiten(rows: CentredRows, n_components: int | None, *, standardized: bool, i
 def _count_components(rows: CentredRows, found: PrincipalComponents, *, standardized: bool) -> int:
     """Return the number of components of parallel analysis, at least 1; warn if it finds none."""
     n_draws = affordable_draws(rows.n_rows, rows.n_coordinates, _MIN_NULL_TABLES)
-    null = IndependentColumns.from_encoder(rows.encoder, rows.variances, rows.total_weight, standardized=standardized)
+    null = IndependentColumns.from_encoding(
+        rows.encoder.encoding, rows.variances, rows.total_weight, standardized=standardized
+    )
     n = parallel_analysis(found.variances, null, n_draws).n_components
     if n == 0:
         warn(
@@ -730,7 +732,7 @@ class ICA(Reducer):
         "components_": FloatArray("k", "d"),
         "mixing_": FloatArray("d", "k"),
         "_row_encoder": InstanceOf(CoordinateEncoder),
-        "_row_encoder.names": Strings("d"),
+        "_row_encoder.encoding.names": Strings("d"),
         "mean_": FloatArray("d"),
         "scale_": FloatArray("d"),
         "coordinate_names_": Strings("d"),
@@ -788,9 +790,9 @@ class ICA(Reducer):
             signs = _skewness_signs(embedding, mixing)
             embedding = self._match_dtype(embedding * signs.astype(embedding.dtype), X)
         record_features(self, X)
-        encoder = rows.encoder
-        self._row_encoder, self.embedding_ = encoder, embedding
-        self.mean_, self.scale_, self.coordinate_names_ = encoder.mean, encoder.scale, encoder.names
+        encoding = rows.encoder.encoding
+        self._row_encoder, self.embedding_ = rows.encoder, embedding
+        self.mean_, self.scale_, self.coordinate_names_ = encoding.centre, encoding.scale, encoding.names
         self.components_ = np.ascontiguousarray(unmixing * signs[:, None])
         self.mixing_ = np.ascontiguousarray(mixing * signs)
         self._set_solution(found, order)

@@ -14,7 +14,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import FloatArray, Integer, Invariants
-from tamiz.table.encode import CoordinateEncoder
+from tamiz.table.encode import Encoding
 
 # Smaller differences of variances are rounding; with two rows the variances are equal in every table.
 _EQUAL_TOLERANCE = 1e-9
@@ -83,13 +83,13 @@ class IndependentColumns:
     n_rows: float
 
     @classmethod
-    def from_encoder(
-        cls, encoder: CoordinateEncoder, variances: Floats, n_rows: float, *, standardized: bool
+    def from_encoding(
+        cls, encoding: Encoding, variances: Floats, n_rows: float, *, standardized: bool
     ) -> IndependentColumns:
         divided = np.full(len(variances), standardized)
-        for start, stop in encoder.level_spans:
+        for start, stop in encoding.level_spans:
             divided[start:stop] = False
-        return cls(variances, encoder.level_spans, encoder.mean, divided, n_rows)
+        return cls(variances, encoding.level_spans, encoding.centre, divided, n_rows)
 
     def draw_eigenvalues(self, k: int, n_draws: int, rng: np.random.Generator) -> Floats:
         """Return the k largest eigenvalues of each of several random tables, of shape (n_draws, k)."""

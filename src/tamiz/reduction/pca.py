@@ -168,9 +168,7 @@ class PCA(Reducer):
         "embedding_": Nullable(FloatArray("n", "k", allow_float32=True, any_order=True)),
         "components_": FloatArray("k", "d", allow_float32=True, any_order=True),
         "_row_encoder": InstanceOf(CoordinateEncoder),
-        "_row_encoder.names": Strings("d"),
-        "_row_encoder.mean": FloatArray("d"),
-        "_row_encoder.scale": FloatArray("d"),
+        "_row_encoder.encoding.names": Strings("d"),
         "_total_weight": Number(allow_missing=True),
         "_parallel_analysis": Nullable(InstanceOf(ParallelAnalysis)),
         "mean_": FloatArray("d"),
@@ -291,7 +289,7 @@ class PCA(Reducer):
         self.n_features_in_ = len(given.covariance)
         self.__dict__.pop("feature_names_in_", None)
         if given.has_names:
-            self.feature_names_in_ = np.array(given.encoder.names, dtype=object)
+            self.feature_names_in_ = np.array(given.encoder.encoding.names, dtype=object)
         warn_user(decomposition_warnings(found))
         return self
 
@@ -315,20 +313,21 @@ class PCA(Reducer):
         self.explained_variance_ratio_ = share
         self.singular_values_ = np.sqrt(components.variances * (total_weight - 1))
         self.loadings_ = (components.directions * np.sqrt(components.variances)[:, None]).T
-        self.mean_, self.scale_, self.coordinate_names_ = encoder.mean, encoder.scale, encoder.names
+        encoding = encoder.encoding
+        self.mean_, self.scale_, self.coordinate_names_ = encoding.centre, encoding.scale, encoding.names
         self.n_components_, self.solver_, self.residuals_ = len(share), components.solver, components.residuals
 
     @property
     def level_spans_(self) -> list[tuple[int, int]]:
         """The coordinates start : stop that are the indicators of a categorical column, for each such column."""
         check_is_fitted(self)
-        return self._row_encoder.level_spans
+        return self._row_encoder.encoding.level_spans
 
     @property
     def n_missing_(self) -> int:
         """Number of missing values in the rows of the fit."""
         check_is_fitted(self)
-        return self._row_encoder.n_missing
+        return self._row_encoder.encoding.n_missing
 
     def image_sets(self) -> list[ImageSet]:
         """Return the mean, the components and reconstructed rows as images; an empty list without `image_shape`.
@@ -594,8 +593,8 @@ class PCA(Reducer):
         if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
         standardized = bool(self.standardize)
-        null = IndependentColumns.from_encoder(
-            self._row_encoder, self.coordinate_variances_, self._total_weight, standardized=standardized
+        null = IndependentColumns.from_encoding(
+            self._row_encoder.encoding, self.coordinate_variances_, self._total_weight, standardized=standardized
         )
         return parallel_analysis(self.explained_variance_, null, draws, quantile=quantile, seed=random_state)
 
@@ -733,7 +732,7 @@ def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
 def _constant_column_warnings(encoder: CoordinateEncoder, variances: Floats, *, standardize: bool) -> list[Verdict]:
     """Return a warning about constant columns if they matter."""
     is_constant = ~(variances > 0)
-    constant = list(compress(encoder.names, is_constant))
+    constant = list(compress(encoder.encoding.names, is_constant))
     columns = dict.fromkeys(compress(encoder.columns, is_constant))
     if is_constant.all():
         return [Verdict("TZ210", "PCA: all columns are constant, so that every component is 0.", columns)]

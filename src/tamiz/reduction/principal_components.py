@@ -170,7 +170,7 @@ class CentredTable(CentredRows):
         if self._scatter is None:
             return coordinate_moments(self.table)
         scatter = self._scatter
-        return CoordinateMoments(scatter.mean, scatter.matrix.diagonal(), scatter.present_weight, scatter.total_weight)
+        return CoordinateMoments(scatter.mean, scatter.matrix.diagonal(), scatter.present_weight)
 
     @cached_property
     def _pairwise_covariance(self) -> tuple[Floats, Floats]:
@@ -183,11 +183,13 @@ class CentredTable(CentredRows):
         moments, schema = self._moments, self.table.schema
         spread = moments.std[: len(schema.numeric)] if self._standardize else None
         scale = level_scale(moments, len(schema.numeric), level_indicators(schema), self._categories)
-        return Encoding.from_moments(schema, moments.mean, spread, moments.total_weight, level_scale=scale)
+        return Encoding.from_moments(schema, moments.mean, spread, level_scale=scale)
 
-    @property
+    @cached_property
     def total_weight(self) -> float:
-        return self.encoding.total_weight
+        if self._scatter is not None:
+            return self._scatter.total_weight
+        return sum(float(block.weight_or_ones.sum()) for block in self.table.blocks([]))
 
     def weights(self) -> Floats | None:
         return weight_array(self.table)
@@ -201,7 +203,7 @@ class CentredTable(CentredRows):
     def variances(self) -> Floats:
         if self._missing == "pairwise" and self._scatter is not None:
             return np.asarray(self._pairwise_covariance[0].diagonal()) / self.encoding.scale**2
-        return self._moments.squared_deviations / self.encoding.scale**2 / (self._moments.total_weight - 1)
+        return self._moments.squared_deviations / self.encoding.scale**2 / (self.total_weight - 1)
 
     def collect_warnings(self) -> list[Verdict]:
         """Return notes on excluded columns and the treatment of missing values."""
@@ -357,15 +359,16 @@ class CentredSparse(CentredRows):
     def encoder(self) -> MatrixEncoder:
         mean, variance, _ = self._moments
         scale = np.where(variance > 0, np.sqrt(variance), 1.0) if self._standardize else np.ones(self.n_coordinates)
-        return MatrixEncoder([f"x{j}" for j in range(self.n_coordinates)], mean, scale, reads_sparse=True)
+        names = [f"x{j}" for j in range(self.n_coordinates)]
+        return MatrixEncoder(Encoding.of_numbers(names, mean, scale), reads_sparse=True)
 
     @property
     def variances(self) -> Floats:
-        return self._moments[1] / self.encoder.scale**2
+        return self._moments[1] / self.encoder.encoding.scale**2
 
     def covariance(self) -> Floats:
         """Return the covariance: from the stored entries alone, except for columns that are stored densely."""
-        q, mean = self.n_coordinates, self.encoder.mean
+        q, mean = self.n_coordinates, self.encoder.encoding.centre
         full = np.flatnonzero(self._moments[2] > _DENSE_COLUMN_SHARE)
         few = self.table
         products = np.zeros((q, q))
@@ -390,7 +393,7 @@ class CentredSparse(CentredRows):
             products[:, full] += across
             products[full, :] += across.T
             products[np.ix_(full, full)] = whole.T @ weighed
-        return products / np.outer(self.encoder.scale, self.encoder.scale) / (self._total_weight - 1)
+        return products / np.outer(self.encoder.encoding.scale, self.encoder.encoding.scale) / (self._total_weight - 1)
 
     def _cross_products(self, rows: sparse.csr_array, span: tuple[int, int]) -> Floats:
         out = np.zeros((self.n_coordinates, self.n_coordinates))
@@ -401,14 +404,14 @@ class CentredSparse(CentredRows):
         return out
 
     def times_covariance(self, X: Floats) -> Floats:
-        mean, scale = self.encoder.mean, self.encoder.scale
+        mean, scale = self.encoder.encoding.centre, self.encoder.encoding.scale
         scaled = X / scale
         images = ((self.table @ scaled.T) - scaled @ mean) * self._weight[:, None]
         found = (self.table.T @ images).T - np.outer(images.sum(axis=0), mean)
         return np.asarray(found / scale) / (self._total_weight - 1)
 
     def weighted_rows(self) -> Floats:
-        dense = (self.table.toarray() - self.encoder.mean) / self.encoder.scale
+        dense = (self.table.toarray() - self.encoder.encoding.centre) / self.encoder.encoding.scale
         return np.asarray(dense * np.sqrt(self._weight)[:, None])
 
 

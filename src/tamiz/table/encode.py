@@ -35,7 +35,6 @@ from tamiz.storage.invariants import (
     Integer,
     Invariants,
     ListOf,
-    Number,
     OneOf,
     Strings,
 )
@@ -72,8 +71,6 @@ class Encoding:
         A coordinate is (x - centre) / scale. Where x is missing it is `fill`, the coordinate of the mean.
     n_missing : int
         Number of missing values, which are replaced by the mean of their column.
-    total_weight : float
-        The sum of the weights; the number of rows if they have none.
     """
 
     names: list[str]
@@ -83,7 +80,6 @@ class Encoding:
     scale: Floats
     fill: Floats
     n_missing: int
-    total_weight: float
 
     invariants: ClassVar[Invariants] = {
         "names": Strings("d"),
@@ -102,7 +98,6 @@ class Encoding:
         ),
         "fill": FloatArray("d"),
         "n_missing": Integer(),
-        "total_weight": Number(0.0),
     }
 
     @classmethod
@@ -115,9 +110,7 @@ class Encoding:
         check_has_features(table.schema)
         moments = coordinate_moments(table)
         spread = moments.std[: len(table.schema.numeric)]
-        return cls.from_moments(
-            table.schema, moments.mean, spread if standardize else None, moments.total_weight, centred=centred
-        )
+        return cls.from_moments(table.schema, moments.mean, spread if standardize else None, centred=centred)
 
     @classmethod
     def from_moments(
@@ -125,7 +118,6 @@ class Encoding:
         schema: Schema,
         mean: Floats,
         spread: Floats | None,
-        total_weight: float,
         *,
         centred: bool = True,
         level_scale: Floats | None = None,
@@ -150,8 +142,12 @@ class Encoding:
             scale,
             fill,
             n_missing,
-            total_weight,
         )
+
+    @classmethod
+    def of_numbers(cls, names: list[str], centre: Floats, scale: Floats) -> Encoding:
+        """Return the encoding of columns of complete numbers."""
+        return cls(names, tuple(range(len(names))), (), centre, scale, np.zeros(len(names)), 0)
 
     @cached_property
     def is_identity(self) -> bool:
@@ -227,17 +223,14 @@ class CoordinateMoments:
     ----------
     mean, squared_deviations, present_weight : ndarray of shape (n_coordinates,)
         The mean of the present values, the weighted sum of squared deviations from it, and the sum of their weights.
-    total_weight : float
-        The sum of the weights of all rows.
     """
 
     mean: Floats
     squared_deviations: Floats
     present_weight: Floats
-    total_weight: float
 
     @classmethod
-    def of(cls, moments: Moments, counts: LevelCounts, total_weight: float) -> CoordinateMoments:
+    def of(cls, moments: Moments, counts: LevelCounts) -> CoordinateMoments:
         mean, squares, weights = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
         for count in counts.counts:
             present = float(count[:-1].sum())
@@ -245,7 +238,7 @@ class CoordinateMoments:
             mean.append(share)
             squares.append(present * share * (1 - share))
             weights.append(np.full(len(share), present))
-        return cls(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights), total_weight)
+        return cls(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights))
 
     @property
     def std(self) -> Floats:
@@ -258,7 +251,7 @@ def coordinate_moments(table: Table) -> CoordinateMoments:
     schema = table.schema
     coding = Coding(schema.n_levels, {})
     moments, counts = table.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
-    return CoordinateMoments.of(moments, counts, sum(float(block.weight_or_ones.sum()) for block in table.blocks([])))
+    return CoordinateMoments.of(moments, counts)
 
 
 def level_indicators(schema: Schema) -> tuple[LevelIndicators, ...]:
@@ -300,24 +293,18 @@ class RowEncoder(ABC):
 
 
 class CoordinateEncoder(RowEncoder):
-    """Encoder of rows as coordinates (x - mean) / scale, and their projections.
+    """Encoder of rows as the coordinates of an encoding, and their projections."""
 
-    Attributes
-    ----------
-    names, columns : list of str
-        The name of every coordinate, and of its column.
-    level_spans : list of tuple (int, int)
-        The coordinates start : stop that are indicators of one column each.
-    n_missing : int
-        Number of missing values in the rows of the fit.
-    """
+    encoding: Encoding
 
-    names: list[str]
-    columns: list[str]
-    mean: Floats
-    scale: Floats
-    level_spans: list[tuple[int, int]]
-    n_missing: int
+    @property
+    def n_coordinates(self) -> int:
+        return len(self.encoding.names)
+
+    @property
+    def columns(self) -> list[str]:
+        """The name of the column of every coordinate."""
+        return self.encoding.names
 
     @abstractmethod
     def read(self, X: Any) -> Any:
@@ -370,7 +357,7 @@ class TableEncoder(CoordinateEncoder):
             return encoder.encode_table(table), encoder
         # Numbers without missing values are the coordinates; their means replace missing values of new rows.
         weights, zeros = weights_or_ones(table), np.zeros(len(schema.numeric))
-        encoder = cls(schema, Encoding.from_moments(schema, zeros, None, weights.sum(), centred=False), missing)
+        encoder = cls(schema, Encoding.from_moments(schema, zeros, None, centred=False), missing)
         rows = encoder.encode_table(table)
         if fill_missing:
             fill = weights @ rows / weights.sum()
@@ -378,33 +365,9 @@ class TableEncoder(CoordinateEncoder):
         return rows, encoder
 
     @property
-    def names(self) -> list[str]:  # type: ignore[override]  # read only
-        return self.encoding.names
-
-    @property
-    def columns(self) -> list[str]:  # type: ignore[override]
+    def columns(self) -> list[str]:
         levels = (one.column for one in self.encoding.indicators for _ in range(one.n_levels))
         return [self.schema.columns[j].name for j in (*self.encoding.numeric, *levels)]
-
-    @property
-    def mean(self) -> Floats:  # type: ignore[override]
-        return self.encoding.centre
-
-    @property
-    def scale(self) -> Floats:  # type: ignore[override]
-        return self.encoding.scale
-
-    @property
-    def level_spans(self) -> list[tuple[int, int]]:  # type: ignore[override]
-        return self.encoding.level_spans
-
-    @property
-    def n_missing(self) -> int:  # type: ignore[override]
-        return self.encoding.n_missing
-
-    @property
-    def n_coordinates(self) -> int:
-        return len(self.encoding.names)
 
     def table_schema(self) -> Schema:
         return self.schema

@@ -16,10 +16,11 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_integer
-from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants, Strings
+from tamiz.storage.invariants import InstanceOf, Invariants
 from tamiz.table.base import Table
 from tamiz.table.encode import (
     CoordinateEncoder,
+    Encoding,
 )
 from tamiz.table.factory import as_array, check_n_columns, find_sparse_matrix
 from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
@@ -45,43 +46,20 @@ class MatrixEncoder(CoordinateEncoder):
         Whether the mean is known; without it no row can be encoded.
     """
 
-    names: list[str]
-    mean: Floats
-    scale: Floats
+    encoding: Encoding
     reads_sparse: bool
     has_mean: bool = True
 
     invariants: ClassVar[Invariants] = {
-        "names": Strings("d"),
-        "mean": FloatArray("d"),
-        "scale": (
-            FloatArray("d", low=0.0),
-            Condition(lambda it: it.scale.all(), "contains 0, which is not a valid divisor"),
-        ),
+        "encoding": InstanceOf(Encoding),
         "reads_sparse": InstanceOf(bool),
         "has_mean": InstanceOf(bool),
     }
 
-    @property
-    def columns(self) -> list[str]:  # type: ignore[override]  # read only
-        return self.names
-
-    @property
-    def level_spans(self) -> list[tuple[int, int]]:  # type: ignore[override]
-        return []
-
-    @property
-    def n_missing(self) -> int:  # type: ignore[override]
-        return 0
-
-    @property
-    def n_coordinates(self) -> int:
-        return len(self.names)
-
     def read(self, X: Any) -> Any:
         if self.reads_sparse:
             rows = read_sparse_rows(X)
-            check_n_columns(rows.shape[1], len(self.names))
+            check_n_columns(rows.shape[1], self.n_coordinates)
             return rows
         if not self.has_mean:
             raise ValueError(
@@ -94,7 +72,7 @@ class MatrixEncoder(CoordinateEncoder):
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0]
             raise DataError(
-                f"Row {row}, column {self.names[column]} is {rows[row, column]}; fill it in or leave the row out."
+                f"Row {row}, column {self.encoding.names[column]} is {rows[row, column]}; fill it in or leave the row out."
             )
         return rows
 
@@ -102,17 +80,17 @@ class MatrixEncoder(CoordinateEncoder):
         return np.concatenate(list(self.coordinates(self.read(X))))
 
     def coordinates(self, rows: Any) -> Iterator[Floats]:
-        for start, stop in parallel.block_ranges(rows.shape[0], max(1, _ENTRIES_PER_TASK // len(self.names))):
+        for start, stop in parallel.block_ranges(rows.shape[0], max(1, _ENTRIES_PER_TASK // self.n_coordinates)):
             part = rows[start:stop]
-            yield ((part.toarray() if self.reads_sparse else part) - self.mean) / self.scale
+            yield ((part.toarray() if self.reads_sparse else part) - self.encoding.centre) / self.encoding.scale
 
     def project(self, rows: Any, directions: Floats) -> NDArray[Any]:
         if self.reads_sparse:
-            scaled = directions / self.scale
+            scaled = directions / self.encoding.scale
             # A product with sparse rows is computed entry by entry, so each row is independent of the others.
-            return np.asarray(rows @ scaled.T) - scaled @ self.mean
+            return np.asarray(rows @ scaled.T) - scaled @ self.encoding.centre
         out = np.empty((len(rows), len(directions)))
-        project_rows((rows - self.mean) / self.scale, np.ascontiguousarray(directions), out)
+        project_rows((rows - self.encoding.centre) / self.encoding.scale, np.ascontiguousarray(directions), out)
         return out
 
 
@@ -205,7 +183,7 @@ def read_covariance(covariance: Any, mean: Any, n_samples: int | None, *, standa
     total = np.nan if n_samples is None else float(check_integer("n_samples", n_samples, low=2))
     scale = np.where(variances > 0, np.sqrt(variances), 1.0) if standardize else np.ones(q)
     scaled = (matrix + matrix.T) / 2 / np.outer(scale, scale)
-    encoder = MatrixEncoder(names, centre, scale, reads_sparse=False, has_mean=mean is not None)
+    encoder = MatrixEncoder(Encoding.of_numbers(names, centre, scale), reads_sparse=False, has_mean=mean is not None)
     return CovarianceInput(scaled, encoder, total, named)
 
 
