@@ -26,9 +26,9 @@ from sklearn.utils.validation import check_is_fitted
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
-from tamiz.reduction.base import Reducer
 from tamiz.reduction.description import MapDescription, MapSpectrum
 from tamiz.reduction.parallel_analysis import IndependentColumns, affordable_draws, parallel_analysis
+from tamiz.reduction.pca import ProjectionReducer
 from tamiz.reduction.principal_components import (
     CentredRows,
     CentredSparse,
@@ -41,11 +41,9 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.statistics.eigenvector_signs import eigenvector_signs
-from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
+from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.table.base import Table
-from tamiz.table.encode import CoordinateEncoder
 from tamiz.table.factory import as_table, float_dtype, record_features
-from tamiz.table.factory import check_features as compare_columns
 
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.
@@ -617,7 +615,7 @@ GAUSSIAN_LEVEL, _MAX_NAMED = 0.01, 8
 _NO_SKEWNESS = 1e-9
 
 
-class ICA(Reducer):
+class ICA(ProjectionReducer):
     """Independent component analysis: the linear coordinates that are as independent, and as far from normal, as possible.
 
     .. math:: s = W K (x - \\bar x), \\qquad \\max_{W' W = I} \\sum_k \\sigma_k E[-\\log \\cosh s_k]
@@ -731,11 +729,6 @@ class ICA(Reducer):
     invariants: ClassVar[Invariants] = {
         "components_": FloatArray("k", "d"),
         "mixing_": FloatArray("d", "k"),
-        "_row_encoder": InstanceOf(CoordinateEncoder),
-        "_row_encoder.encoding.names": Strings("d"),
-        "mean_": FloatArray("d"),
-        "scale_": FloatArray("d"),
-        "coordinate_names_": Strings("d"),
         "negentropy_": FloatArray("k", low=0.0),
         "super_gaussian_": BoolArray("k"),
         "gaussian_p_values_": FloatArray("k", low=0.0, high=1.0),
@@ -790,9 +783,7 @@ class ICA(Reducer):
             signs = _skewness_signs(embedding, mixing)
             embedding = self._match_dtype(embedding * signs.astype(embedding.dtype), X)
         record_features(self, X)
-        encoding = rows.encoder.encoding
         self._row_encoder, self.embedding_ = rows.encoder, embedding
-        self.mean_, self.scale_, self.coordinate_names_ = encoding.centre, encoding.scale, encoding.names
         self.components_ = np.ascontiguousarray(unmixing * signs[:, None])
         self.mixing_ = np.ascontiguousarray(mixing * signs)
         self._set_solution(found, order)
@@ -917,17 +908,6 @@ class ICA(Reducer):
         with parallel.thread_session():
             rows, _ = WhiteRows.from_points(self.embedding_)
             return component_stability(rows, n, solver, tol, max_iter, make_rng(random_state))
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the sources of new rows, each independently of the others.
-
-        Missing values and levels that are unknown in fit count as the mean of the column.
-        """
-        check_is_fitted(self)
-        compare_columns(self, X)
-        with parallel.thread_session():
-            sources = self._row_encoder.project(self._row_encoder.read(X), self.components_)
-        return self._match_dtype(sources, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the rows that sources mix to, in the units of the columns.

@@ -57,7 +57,52 @@ _MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)
 _MIN_NULL_TABLES, _MAX_NULL_COST = 3, 1.5e9
 
 
-class PCA(Reducer):
+class ProjectionReducer(Reducer):
+    """Base class of maps whose coordinates are the projections of centred rows on `components_`."""
+
+    components_: NDArray[Any]
+    _row_encoder: CoordinateEncoder
+
+    invariants: ClassVar[Invariants] = {
+        "_row_encoder": InstanceOf(CoordinateEncoder),
+        "_row_encoder.encoding.names": Strings("d"),
+    }
+
+    @property
+    def mean_(self) -> Floats:
+        """The centre of every coordinate."""
+        check_is_fitted(self)
+        return self._row_encoder.encoding.centre
+
+    @property
+    def scale_(self) -> Floats:
+        """The divisor of every coordinate."""
+        check_is_fitted(self)
+        return self._row_encoder.encoding.scale
+
+    @property
+    def coordinate_names_(self) -> list[str]:
+        """Numeric columns by name, then "column=level" for the categories."""
+        check_is_fitted(self)
+        return self._row_encoder.encoding.names
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the coordinates of new rows, each independently of the others.
+
+        Levels that are unknown in fit are missing values, and missing values count as the mean of the column. With
+        missing="pairwise" and "iterative", PCA projects incomplete rows by least squares on their present values.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        return self._project(self._row_encoder.read(X), X)
+
+    def _project(self, rows: Any, X: Any) -> NDArray[Any]:
+        """Return the coordinates of rows in the form of the encoder, in the float type of X."""
+        with parallel.thread_session():
+            return self._match_dtype(self._row_encoder.project(rows, self.components_), X)
+
+
+class PCA(ProjectionReducer):
     """Principal component analysis: the directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
@@ -167,14 +212,9 @@ class PCA(Reducer):
     invariants: ClassVar[Invariants] = {
         "embedding_": Nullable(FloatArray("n", "k", allow_float32=True, any_order=True)),
         "components_": FloatArray("k", "d", allow_float32=True, any_order=True),
-        "_row_encoder": InstanceOf(CoordinateEncoder),
-        "_row_encoder.encoding.names": Strings("d"),
         "_total_weight": Number(allow_missing=True),
         "_parallel_analysis": Nullable(InstanceOf(ParallelAnalysis)),
-        "mean_": FloatArray("d"),
-        "scale_": FloatArray("d"),
         "coordinate_variances_": FloatArray("d"),
-        "coordinate_names_": Strings("d"),
         "explained_variance_": FloatArray("k"),
         "explained_variance_ratio_": FloatArray("k"),
         # Unknown for a covariance without its number of rows.
@@ -313,8 +353,6 @@ class PCA(Reducer):
         self.explained_variance_ratio_ = share
         self.singular_values_ = np.sqrt(components.variances * (total_weight - 1))
         self.loadings_ = (components.directions * np.sqrt(components.variances)[:, None]).T
-        encoding = encoder.encoding
-        self.mean_, self.scale_, self.coordinate_names_ = encoding.centre, encoding.scale, encoding.names
         self.n_components_, self.solver_, self.residuals_ = len(share), components.solver, components.residuals
 
     @property
@@ -473,16 +511,6 @@ class PCA(Reducer):
         """Fit and return the coordinates of the rows."""
         self.fit(X, y, **fit_params)
         return self._compute_embedding() if "_unread_rows" in vars(self) else self.embedding_
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Project new rows on the components, each independently of the others.
-
-        Levels unknown in fit count as missing. Missing values are imputed by the mean; with "pairwise" and "iterative" rows are
-        projected by least squares on their present values.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        return self._project(self._row_encoder.read(X), X)
 
     def _project(self, rows: Any, X: Any) -> NDArray[Any]:
         with parallel.thread_session():
