@@ -33,7 +33,8 @@ from tamiz.runtime import executors
 from tamiz.runtime.executors import Workers, open_executor
 from tamiz.search import Forward
 from tamiz.table import parquet, worker_tasks
-from tamiz.table.views import target_array, with_target
+from tamiz.table.base import target_array
+from tamiz.table.views import with_target
 
 
 @pytest.fixture(scope="module", autouse=True)

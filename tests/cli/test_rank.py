@@ -16,7 +16,7 @@ from tamiz.criteria import FisherScore, GainRatio, InformationGain
 from tamiz.criteria.base import columns_per_pass
 from tamiz.statistics.independence import CORRECTIONS
 from tamiz.table import column_storage
-from tamiz.table.encoded_table import OpenOptions
+from tamiz.table.build import OpenOptions
 from tamiz.table.preview import make_read_plan
 
 ORDER = ["petal_width", "petal_length", "sepal_length", "sepal_width"]

@@ -27,8 +27,9 @@ from tamiz.models.fold_scorer import score_folds
 from tamiz.models.folds import make_folds
 from tamiz.models.named_models import resolve_model
 from tamiz.models.scoring import resolve_scoring
+from tamiz.table.base import weight_array
 from tamiz.table.factory import as_table
-from tamiz.table.views import select_rows, weight_array
+from tamiz.table.views import select_rows
 
 NAMES = [entry.name for entry in registry.of_kind("model")]
 BOOSTING = {"max_iter": 60, "max_leaf_nodes": 15, "learning_rate": 0.15, "early_stopping": False, "random_state": 3}

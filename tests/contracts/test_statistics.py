@@ -6,7 +6,7 @@ import pytest
 import tamiz.criteria
 import tamiz.reduction
 from tamiz.arrays import is_missing
-from tamiz.models.design_matrix import FoldProductSums, MatrixEncoder, PredictionCounts, RowRoles, TrainingSums
+from tamiz.models.design_matrix import DesignEncoder, FoldProductSums, PredictionCounts, RowRoles, TrainingSums
 from tamiz.runtime import parallel
 from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import CodedRows, Coding, ContingencyTables, LevelCounts
@@ -33,7 +33,7 @@ ROLES = RowRoles(
     tuple(np.where(fold == FOLD_OF, 2, 1 if fold < 2 else FOLD_OF == 0).astype(np.int8) for fold in range(3)),
     ((np.arange(150) * 7 % N_CLASSES).astype(np.int8), np.cos(np.arange(150.0))),
 )
-ENCODER = MatrixEncoder(
+ENCODER = DesignEncoder(
     Schema(
         columns=(
             *(Column(name, "numeric") for name in "ab"),
@@ -112,9 +112,9 @@ MAKERS = {
     ),
     LevelMoments: (
         [
-            lambda: LevelMoments(2, 3, missing_is_level=False),
-            lambda: LevelMoments(2, 3, missing_is_level=True),
-            lambda: LevelMoments(3, 5, missing_is_level=True),
+            lambda: LevelMoments((2,), 3, False),
+            lambda: LevelMoments((2,), 4, True),
+            lambda: LevelMoments((3,), 6, True),
         ],
         lambda s: [s.weight, s.mean, s.squared_deviations, s.minimum, s.maximum],
         False,

@@ -15,7 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.graphs import Graph, KNearest
 from tamiz.metrics import quality, rank_agreement, shepard
 from tamiz.reduction import MDS, PCA, LaplacianEigenmaps
-from tamiz.reduction.principal_components import ParallelAnalysis
+from tamiz.reduction.parallel_analysis import ParallelAnalysis
 
 
 class Fitted(BaseEstimator):

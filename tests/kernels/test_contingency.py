@@ -20,7 +20,7 @@ def random_codes(rng, n, size, has_missing):
 
 def coded_rows(columns, sizes, weight=None):
     block = Block(range(len(columns[0])), dict(enumerate(columns)), None, weight)
-    rows = CodedRows(range(len(columns)), Coding(dict(enumerate(sizes)), {})).update(block)
+    rows = CodedRows(tuple(range(len(columns))), Coding(dict(enumerate(sizes)), {})).update(block)
     rows.finish()
     return rows
 

@@ -8,8 +8,8 @@ from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, Stratifi
 
 from tamiz.criteria import CrossValidated
 from tamiz.subsets.candidates import Candidates
-from tamiz.table.encoded_table import to_row_numbers
 from tamiz.table.factory import as_table
+from tamiz.table.roles import to_row_numbers
 
 
 def evaluator_of(X, y, estimator, cv=5, scoring=None, weight=None, groups=None, encode=False, seed=0):

@@ -12,8 +12,8 @@ from tamiz.models.folds import make_folds, tie_repeated_rows
 from tamiz.search import Forward
 from tamiz.subsets.candidates import Candidates
 from tamiz.table import duplicate_detection
+from tamiz.table.base import target_array
 from tamiz.table.duplicate_detection import find_duplicate_rows
-from tamiz.table.views import target_array
 
 
 def customers(n_copies, n=300, *, numbers=False):

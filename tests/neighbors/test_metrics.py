@@ -296,7 +296,7 @@ def test_a_row_without_a_direction_is_named(make):
 
 def test_new_rows_of_other_columns_are_refused():
     for points in (CosinePoints(numbers()), SparsePoints(numbers())):
-        with pytest.raises(DataError, match=r"^X has 12 features, but 13 were there in fit\.$"):
+        with pytest.raises(DataError, match=r"^X has 12 features, but fit had 13\.$"):
             points.new_points(numbers()[:, :12])
 
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.graphs import KNearest
-from tamiz.neighbors.row_encoders import as_array, count_rows, row_numbers
 from tamiz.reduction import LaplacianEigenmaps
+from tamiz.table.factory import as_array, count_rows, row_numbers
 
 N = 40
 

@@ -155,7 +155,7 @@ def test_rows_become_dense_only_where_that_is_small_and_faster(metric, dense):
         expected = plain.table(getattr(plain, metric), rows[:3], rows)
         np.testing.assert_allclose(points.block(new, 0, 3), expected, rtol=1e-12, atol=1e-30)
         assert (points.block(again, 0, 3) == points.block(new, 0, 3)).all()
-        with pytest.raises(DataError, match=rf"^X has 2 features, but {matrix.shape[1]} were there in fit\.$"):
+        with pytest.raises(DataError, match=rf"^X has 2 features, but fit had {matrix.shape[1]}\.$"):
             points.new_points(reading.encode(np.ones((2, 2))))
     bad = full.copy()
     bad[2, 3] = np.nan

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, load_wine
 from tamiz.exceptions import TamizWarning
 from tamiz.graphs import Graph, KNearest
 from tamiz.reduction import MDS, PCA, Autoencoder, Isomap, LandmarkMDS, StochasticMDS
-from tamiz.reduction.principal_components import compare_with_null
+from tamiz.reduction.parallel_analysis import compare_with_null
 
 X = np.random.default_rng(0).normal(size=(60, 3)).round(3)
 TEN_POINTS = np.array(

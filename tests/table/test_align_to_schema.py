@@ -5,8 +5,8 @@ import pytest
 from tamiz import open_table
 from tamiz.reduction import PCA
 from tamiz.table import column_storage
+from tamiz.table.base import EncodedTable
 from tamiz.table.column_storage import FileColumn
-from tamiz.table.encoded_table import EncodedTable
 from tamiz.table.factory import align_to_schema
 
 RNG = np.random.default_rng(3)

@@ -5,8 +5,9 @@ import pytest
 
 from tamiz.criteria import FisherScore, GainRatio, Variance
 from tamiz.criteria.base import columns_per_pass
-from tamiz.table.encoded_table import OpenOptions
-from tamiz.table.kinds import RawColumn, level_codes
+from tamiz.table.build import OpenOptions
+from tamiz.table.kinds import RawColumn
+from tamiz.table.known_columns import match_levels
 from tamiz.table.preview import Preview, read_preview
 from tamiz.table.schema import Column, Schema
 
@@ -52,6 +53,6 @@ def test_a_column_takes_what_its_codes_take(n_levels):
     levels = tuple(map(str, range(n_levels)))
     columns = (Column("u", "numeric"), Column("c", "categorical", levels))
     seen = Preview(Schema(columns, 1000), 0, 0)
-    codes = level_codes(RawColumn("c", pa.array(levels)), levels)
+    codes = match_levels(RawColumn("c", pa.array(levels)), levels).codes
     assert [seen.column_bytes(0), seen.column_bytes(1)] == [8000, 1000 * codes.itemsize]
     assert codes.itemsize == (1 if n_levels <= 127 else 2 if n_levels <= 32767 else 4)

@@ -11,7 +11,7 @@ import pytest
 
 from tamiz import open_table
 from tamiz.table import as_table
-from tamiz.table.encoded_table import OpenOptions
+from tamiz.table.build import OpenOptions
 from tamiz.table.preview import read_preview
 
 N = 6

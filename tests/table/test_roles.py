@@ -14,8 +14,9 @@ import pytest
 from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.table import as_table, csv_reader
+from tamiz.table.base import weight_array
 from tamiz.table.in_memory import weight_vector
-from tamiz.table.views import select_rows, weight_array
+from tamiz.table.views import select_rows
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
 CLASSES = np.arange(200.0) % 2

@@ -8,15 +8,15 @@ from tamiz import RankSelector, SubsetSelector, open_table
 from tamiz._study.table import choose_fold_design
 from tamiz.criteria import CFS, InformationGain
 from tamiz.search import BestFirst, Forward
+from tamiz.table.base import weight_array
 from tamiz.table.row_groups import (
     between_group_share,
     find_repeated_id,
     group_warnings,
     identifies_groups,
     repeated_id_warnings,
-    weight_groups_equally,
 )  # fmt: skip
-from tamiz.table.views import select_rows, weight_array
+from tamiz.table.views import select_rows, weight_groups_equally
 
 N_PATIENTS, N_VISITS = 50, 20
 PATIENT = np.arange(N_PATIENTS).repeat(N_VISITS)

@@ -11,10 +11,11 @@ from tamiz import open_table
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.reduction import PCA
 from tamiz.table import column_storage
+from tamiz.table.build import SchemaReader
 from tamiz.table.csv_layout import find_layout
-from tamiz.table.encoded_table import SchemaReader
 from tamiz.table.factory import open_with_reader
-from tamiz.table.kinds import RawColumn, match_levels
+from tamiz.table.kinds import RawColumn
+from tamiz.table.known_columns import match_levels
 from tamiz.table.views import slice_rows
 
 N = 60

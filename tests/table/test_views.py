@@ -10,17 +10,10 @@ from tamiz.exceptions import TamizWarning
 from tamiz.graphs.row_graph import needs_graph
 from tamiz.search import BestFirst
 from tamiz.table import column_storage, views
+from tamiz.table.base import target_array, weight_array
 from tamiz.table.column_storage import RowSubsetColumn
 from tamiz.table.factory import as_table
-from tamiz.table.views import (
-    as_training_table,
-    merge_rare_levels,
-    select_columns,
-    select_rows,
-    target_array,
-    weight_array,
-    with_target,
-)
+from tamiz.table.views import as_training_table, merge_rare_levels, select_columns, select_rows, with_target
 
 N = 400
 # The table has groups and times, but folds cannot use both; and sampling weights.

@@ -45,10 +45,10 @@ from tamiz.runtime.random import sample_rows
 from tamiz.runtime.registry import method_label, number_repeated, suggestion
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, plain_notes, quote_name, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_memory
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.encode import Encoding
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import select_rows, target_array, weight_array
+from tamiz.table.views import select_rows
 
 T = TypeVar("T")
 

@@ -58,8 +58,8 @@ from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 from tamiz.selection.subset_report import describe_lattice, describe_reasons, describe_subset, similar_columns
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
-from tamiz.table.row_groups import group_warnings, untestable_reason, weight_groups_equally
-from tamiz.table.views import select_columns
+from tamiz.table.row_groups import group_warnings, untestable_reason
+from tamiz.table.views import select_columns, weight_groups_equally
 
 if TYPE_CHECKING:
     from tamiz.assessment import Recommendation

@@ -37,7 +37,7 @@ from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.statistics.moments import ClassMoments, Moments
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.distance_table import distance_matrix_warnings
 from tamiz.table.duplicate_detection import (
     Hashes,
@@ -45,9 +45,9 @@ from tamiz.table.duplicate_detection import (
     find_duplicate_columns,
     find_duplicate_rows,
 )
-from tamiz.table.encoded_table import group_codes, time_values
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON
+from tamiz.table.roles import group_codes, time_values
 from tamiz.table.row_groups import (
     describe_row_order,
     find_repeated_id,
@@ -56,15 +56,7 @@ from tamiz.table.row_groups import (
     repeated_id_warnings,
 )
 from tamiz.table.schema import LEAKAGE_REASON, Column, Schema
-from tamiz.table.views import (
-    exclude_column,
-    one_level_columns,
-    select_columns,
-    target_array,
-    weight_array,
-    with_groups,
-    with_time,
-)
+from tamiz.table.views import exclude_column, one_level_columns, select_columns, with_groups, with_time
 
 if TYPE_CHECKING:
     from tamiz.assessment import FoldDesignComparison

@@ -45,11 +45,11 @@ from tamiz.runtime.random import make_rng
 from tamiz.statistics.cuts import MDL, EqualFrequency
 from tamiz.statistics.independence import ColumnTests, adjust_p_values
 from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_p_value
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import untestable_reason
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import positive_weight_rows, sample_table, target_array, weight_array
+from tamiz.table.views import positive_weight_rows, sample_table
 
 # The false discovery rate, and the power for which the smallest detectable effect is reported.
 POWER = 0.8

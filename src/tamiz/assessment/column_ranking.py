@@ -44,16 +44,12 @@ from tamiz.runtime.validation import check_integer, check_n_features
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.statistics.independence import Correction
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weight_array
 from tamiz.table.date_parts import split_dates
 from tamiz.table.distance_table import distance_matrix_warnings
 from tamiz.table.factory import as_table
-from tamiz.table.row_groups import group_warnings, monotone_column_warnings, weight_groups_equally
-from tamiz.table.views import (
-    positive_weight_rows,
-    weight_array,
-    with_weight,
-)
+from tamiz.table.row_groups import group_warnings, monotone_column_warnings
+from tamiz.table.views import positive_weight_rows, weight_groups_equally, with_weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

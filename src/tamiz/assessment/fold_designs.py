@@ -15,9 +15,9 @@ from tamiz.exceptions import DataError
 from tamiz.models.folds import Fold, drop_zero_weights, make_folds
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.validation import check_integer
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.factory import as_table
-from tamiz.table.views import sample_table, select_rows, target_array, weight_array, with_groups, with_time
+from tamiz.table.views import sample_table, select_rows, with_groups, with_time
 
 _N_TREES, _N_SPLITS = 30, 5
 # In time order the rows are cut into blocks; those of the second half are predicted by a model of all blocks before them.

@@ -17,9 +17,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.statistics.cuts import MDL, SortedColumn
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.factory import as_table
-from tamiz.table.views import positive_weight_rows, sample_table, target_array, without_target
+from tamiz.table.views import positive_weight_rows, sample_table, without_target
 
 # Limits: rows, columns, columns that determine another one, and sentences.
 _MAX_DEPENDENCE_ROWS, _MAX_DEPENDENCE_COLUMNS, _MAX_SIZE, _MAX_FOUND = 5000, 300, 4, 5

@@ -21,9 +21,9 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import WeightedRows, mid_ranks
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.factory import as_table
-from tamiz.table.views import positive_weight_rows, sample_table, target_array
+from tamiz.table.views import positive_weight_rows, sample_table
 
 Scale: TypeAlias = Literal["linear", "logarithm", "log-odds"]
 

@@ -19,12 +19,12 @@ from tamiz.kernels.expected_information import expected_information
 from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.statistics.cuts import MDL, SortedColumn
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, to_numbers
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import positive_weight_row_numbers, sample_table, target_array, weight_array
+from tamiz.table.views import positive_weight_row_numbers, sample_table
 
 ADJUSTED_INFORMATION = "adjusted mutual information"
 # Limits of the sample: rows, and rows times columns (times passes over eight classes each).

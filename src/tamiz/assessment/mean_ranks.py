@@ -31,9 +31,8 @@ from tamiz.runtime.registry import entry_label, method_label, number_repeated
 from tamiz.runtime.validation import check_integer
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
-from tamiz.table.views import positive_weight_rows, resampled_weights
+from tamiz.table.views import positive_weight_rows, resampled_weights, weight_groups_equally
 
 # Bootstrap samples: with 200, the error of a standard error is about 5 %.
 N_BOOTSTRAP = 200

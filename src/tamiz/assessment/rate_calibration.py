@@ -20,8 +20,8 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_quantile
+from tamiz.table.base import target_array, weight_array
 from tamiz.table.factory import as_table
-from tamiz.table.views import target_array, weight_array
 
 # Bins of predicted probabilities, and the expected rows of the class in each.
 _MAX_BINS, _MIN_EXPECTED = 10, 5

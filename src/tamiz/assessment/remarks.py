@@ -14,10 +14,10 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import WeightedRows, compare_counts, compare_numbers, count_levels
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weights_or_ones
 from tamiz.table.factory import as_table
 from tamiz.table.row_groups import monotone_columns, row_order
-from tamiz.table.views import positive_weight_rows, target_array, weights_or_ones
+from tamiz.table.views import positive_weight_rows
 
 RemarkKind: TypeAlias = Literal["heavy tails", "coded missing", "drift", "ordinal target"]
 

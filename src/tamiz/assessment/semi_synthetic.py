@@ -32,19 +32,9 @@ from tamiz.runtime.random import Seed, integer_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.statistics.cuts import EqualFrequency
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array, weights_or_ones
 from tamiz.table.factory import as_table
-from tamiz.table.views import (
-    as_training_table,
-    select_columns,
-    select_rows,
-    target_array,
-    weight_array,
-    weights_or_ones,
-    with_metadata,
-    with_target,
-    without_target,
-)
+from tamiz.table.views import as_training_table, select_columns, select_rows, with_metadata, with_target, without_target
 
 # A column is a proxy of another from this association on.
 PROXY_ASSOCIATION = 0.9

@@ -42,9 +42,9 @@ from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
 from tamiz.selection.size_search import SizeSearchCV
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import as_training_table, select_columns, select_rows, target_array, weight_array
+from tamiz.table.views import as_training_table, select_columns, select_rows
 
 ItemType = TypeVar("ItemType")
 OutputType = TypeVar("OutputType")

@@ -59,7 +59,7 @@ def apply(
     from tamiz.reduction.base import Reducer
     from tamiz.reduction.table_embedding import transform_rows
     from tamiz.runtime.user_warnings import collect_warnings, warn_user
-    from tamiz.table.encoded_table import SchemaReader
+    from tamiz.table.build import SchemaReader
     from tamiz.table.factory import open_with_reader
 
     with workers.session(messenger), collect_warnings() as messages:

@@ -174,7 +174,7 @@ class TableOptions:
 
     def print_read_plan(self, messenger: Messenger, choose_passes: ChoosePasses | None = None) -> None:
         """Print the read plan of a file that does not fit in memory."""
-        from tamiz.table.encoded_table import OpenOptions
+        from tamiz.table.build import OpenOptions
         from tamiz.table.preview import make_read_plan
 
         kinds = self.reading["kinds"]

@@ -19,14 +19,13 @@ from tamiz.graphs.builders import GraphBuilder, graph_tags, resolve_builder
 from tamiz.graphs.edges import Components
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import smallest_eigenpairs
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.laplacian_eigenmaps import LaplacianEigenmaps
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants
-from tamiz.table.feature_checks import mixed_table_tags, record_features
+from tamiz.table.factory import count_rows, mixed_table_tags, record_features, row_numbers
 
 LABEL_ASSIGNMENTS = ("kmeans", "cluster_qr")
 

@@ -26,7 +26,6 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import needs_graph, standardized_builder
 from tamiz.metrics.evaluation import MapQuality, quality
-from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.named_maps import find_map_method, max_fitted_rows
@@ -37,11 +36,12 @@ from tamiz.runtime.result_tables import align_columns, html_table, make_frame
 from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.factory import as_table
+from tamiz.table.base import target_array
+from tamiz.table.factory import as_table, count_rows
 from tamiz.table.in_memory import to_raw_column
 from tamiz.table.kinds import encode_target
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_rows, target_array
+from tamiz.table.views import select_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

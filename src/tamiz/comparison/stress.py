@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator, clone
 from tamiz.arrays import Floats
 from tamiz.display import figures
 from tamiz.display.quality import StressDisplay
-from tamiz.neighbors.row_encoders import count_rows
 from tamiz.reduction.dissimilarities import read_partial_dissimilarities
 from tamiz.reduction.mds import MDS
 from tamiz.runtime import parallel, progress
@@ -26,7 +25,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.table.base import Table
-from tamiz.table.factory import open_table
+from tamiz.table.factory import count_rows, open_table
 from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
 
 if TYPE_CHECKING:

@@ -21,10 +21,9 @@ from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, WeightedTable, sample_log_table
 from tamiz.statistics.independence import ColumnTests
 from tamiz.subsets.evaluator import Evaluator
-from tamiz.table.base import Table
-from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.base import Table, weight_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import weight_array
+from tamiz.table.views import weight_groups_equally
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget

@@ -22,8 +22,8 @@ from tamiz.statistics.cuts import EqualFrequency
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
-from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
+from tamiz.table.views import weight_groups_equally
 
 # Weka treats numbers that differ by less than this as equal.
 _ZERO_TOLERANCE = 1e-6

@@ -24,9 +24,9 @@ from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.cross_products import CommonRows
 from tamiz.statistics.cuts import EqualFrequency, SortedColumn
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weights_or_ones
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
-from tamiz.table.views import positive_weight_rows, select_columns, select_rows, weights_or_ones, without_target
+from tamiz.table.views import positive_weight_rows, select_columns, select_rows, without_target
 
 # Intervals of a numeric column: at most ten, and so few that a cell of the contingency table of two columns has five rows. Below so
 # many rows per cell, the uncertainty of two columns is corrected for chance.
@@ -42,7 +42,9 @@ MIN_COMMON_ROWS = 10
 def count_common_rows(table: Table, columns: Sequence[int]) -> NDArray[np.int64]:
     """Return the number of rows in which both of two columns have a value, of shape (n_columns, n_columns)."""
     incomplete = [k for k, j in enumerate(columns) if table.schema.columns[j].n_missing]
-    common = table.reduce(CommonRows([columns[k] for k in incomplete]))[0].counts if incomplete else np.empty((0, 0))
+    common = (
+        table.reduce(CommonRows(tuple(columns[k] for k in incomplete)))[0].counts if incomplete else np.empty((0, 0))
+    )
     return _common_of_all(common, incomplete, len(columns), table.schema.n_rows).astype(np.int64)
 
 

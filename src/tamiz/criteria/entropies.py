@@ -34,9 +34,8 @@ from tamiz.statistics.contingency import CodedRows, ContingencyTables, LevelCoun
 from tamiz.statistics.cuts import MDL, Discretization, EqualFrequency, EqualWidth
 from tamiz.table.base import Table
 from tamiz.table.in_memory import code_vector, weight_vector
-from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_columns, unweighted_sample
+from tamiz.table.views import select_columns, unweighted_sample, weight_groups_equally
 from tamiz.table.worker_tasks import map_pairs
 
 MissingRule = Literal["distribute", "category"]

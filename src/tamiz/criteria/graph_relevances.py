@@ -24,11 +24,10 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import ImputationNote, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.statistics.cross_products import LevelIndicators, design_matrix
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weight_array
 from tamiz.table.encode import describe_rows
-from tamiz.table.factory import as_table
-from tamiz.table.sparse import find_sparse_matrix
-from tamiz.table.views import map_columns, weight_array
+from tamiz.table.factory import as_table, find_sparse_matrix
+from tamiz.table.views import map_columns
 
 # Values of a block of columns that is gathered into one matrix, where the table itself is not stored as a matrix.
 _BLOCK_VALUES = 2**23

@@ -254,7 +254,8 @@ class IndependenceTest(StatisticRelevance):
         return ClassMoments(schema.numeric, schema.n_classes)
 
     def _level_moments(self, j: int, schema: Schema) -> LevelMoments:
-        return LevelMoments(j, schema.n_levels[j], missing_is_level=self.missing == "category")
+        missing_is_level = self.missing == "category"
+        return LevelMoments((j,), schema.n_levels[j] + missing_is_level, missing_is_level)
 
     def _target_ranks(self, schema: Schema) -> TargetRanks:
         if schema.has_classes:

@@ -37,8 +37,8 @@ from tamiz.statistics.moments import ClassMoments
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
-from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
+from tamiz.table.views import weight_groups_equally
 
 PairMeasure = Literal["information", "correlation"]
 Scheme = Literal["difference", "quotient"]

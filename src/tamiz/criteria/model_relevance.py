@@ -16,15 +16,9 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import ImputationNote, list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import (
-    merge_rare_levels,
-    positive_weight_row_numbers,
-    select_rows,
-    target_array,
-    weight_array,
-)
+from tamiz.table.views import merge_rare_levels, positive_weight_row_numbers, select_rows
 
 # A study uses at least this many rows, however many columns there are: models of fewer rows are too unreliable.
 _MIN_ROWS = 500

@@ -23,11 +23,10 @@ from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.in_memory import column_loader, is_frame, to_numpy, to_raw_column
 from tamiz.table.kinds import RawColumn, encode_target
 from tamiz.table.schema import Schema
-from tamiz.table.views import target_array
 
 Indices = NDArray[np.int64]
 

@@ -33,9 +33,8 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_memory, check_positive
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array, weight_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import target_array, weight_array
 
 # A study compares at most this many values, about two seconds, but at least this many rows, however many columns there are.
 _MAX_STUDY_DIFFERENCES = 1e10

@@ -26,17 +26,10 @@ from tamiz.statistics.two_samples import (
     share_p_value,
     stability_index,
 )
-from tamiz.table.base import Table
-from tamiz.table.kinds import (
-    ID_NAME_REASON,
-    ROW_NUMBER_REASON,
-    WHOLE_NUMBER_REASON,
-    RawColumn,
-    match_levels,
-    missing_codes,
-)
+from tamiz.table.base import Table, target_array
+from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON, RawColumn
+from tamiz.table.known_columns import match_levels, missing_column
 from tamiz.table.schema import Column, Kind, Schema
-from tamiz.table.views import target_array
 
 # Stability indices above their expected value (the convention of credit scoring), and differences of the share of missing values,
 # from which on a significant change is stated.
@@ -139,7 +132,7 @@ def _values(table: Table, j: int, described: Column) -> NDArray[Any]:
     n = table.schema.n_rows
     if table.schema.columns[j].exclusion_reason is None:
         return table.column(j)
-    return np.full(n, np.nan) if described.is_number else missing_codes(n, described.levels)
+    return missing_column(described, n)
 
 
 def _merge_levels(first: Column, second: Column, codes: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:

@@ -49,14 +49,14 @@ from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import capture_warnings, quote_name, warn
 from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.base import Block
 from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import share_p_value, t_p_value
-from tamiz.table.base import Table
+from tamiz.table.base import EncodedTable, Table, weights_or_ones
 from tamiz.table.encode import TableEncoder
-from tamiz.table.encoded_table import EncodedTable
 from tamiz.table.factory import open_table, open_without_target
 from tamiz.table.schema import Column, Kind, Schema, WeightKind
-from tamiz.table.views import select_columns, select_rows, weights_or_ones
+from tamiz.table.views import select_columns, select_rows
 
 # Rows of each table that models and distances use, and that the map shows.
 MAX_ROWS, _MAX_POINTS = 10_000, 1_000
@@ -316,7 +316,7 @@ class _Pair:
             total_weight=None if weight is None else float(weight.sum()),
         )
         y = y.astype(np.float64 if target.is_number else np.int32)
-        table = EncodedTable(schema, values, y, weight, None, _no_frame)
+        table = EncodedTable(schema, Block(range(schema.n_rows), values, y, weight), None, _no_frame)
         table.class_labels = None if target.is_number else np.array(target.levels)
         return table
 

@@ -36,7 +36,7 @@ from tamiz.storage.invariants import (
     OneOf,
 )
 from tamiz.table.base import Table
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 from tamiz.table.schema import CopiedColumn, Schema
 from tamiz.table.views import AppendedColumns
 

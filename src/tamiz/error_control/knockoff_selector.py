@@ -30,7 +30,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable, Number
 from tamiz.table.base import Table
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 from tamiz.table.schema import Column, CopiedColumn, Schema
 from tamiz.table.views import AppendedColumns
 

@@ -30,10 +30,9 @@ from tamiz.selection.redundancy_filter import RedundancyFilter
 from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
-from tamiz.table.feature_checks import record_features
-from tamiz.table.row_groups import weight_groups_equally
+from tamiz.table.factory import record_features
 from tamiz.table.schema import Schema
-from tamiz.table.views import as_training_table, select_columns, select_rows, without_target
+from tamiz.table.views import as_training_table, select_columns, select_rows, weight_groups_equally, without_target
 
 ASSUMPTIONS = ("unimodal", "r_concave", "none")
 # Powers of the shape constraints on the selection by both halves, and by single halves.

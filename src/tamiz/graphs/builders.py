@@ -21,15 +21,13 @@ from tamiz.neighbors.exact_search import BruteForce, choose_exact_search
 from tamiz.neighbors.metrics import METRICS, metric_tags, read_points
 from tamiz.neighbors.nn_descent import NNDescent
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.neighbors.spanning_tree import longest_edge
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
-from tamiz.table.base import Table
-from tamiz.table.factory import as_table
+from tamiz.table.base import Table, target_array
+from tamiz.table.factory import as_table, count_rows, row_numbers
 from tamiz.table.in_memory import code_vector
-from tamiz.table.views import target_array
 
 
 @dataclass(frozen=True)

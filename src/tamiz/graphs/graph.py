@@ -27,7 +27,6 @@ from tamiz.graphs.variation import (
 )
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import count_rows
 from tamiz.neighbors.spanning_tree import connecting_edges
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_memory
@@ -43,7 +42,7 @@ from tamiz.storage.invariants import (
 )
 from tamiz.storage.records import Serializable
 from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import check_graph_columns
+from tamiz.table.factory import check_graph_columns, count_rows
 from tamiz.table.schema import Schema
 
 # Components listed in a description, and bars of its histogram.

@@ -18,9 +18,9 @@ from tamiz.neighbors.base import drop_own_rows
 from tamiz.neighbors.exact_search import choose_exact_search
 from tamiz.neighbors.metrics import read_points
 from tamiz.neighbors.points import EuclideanPoints, Points
-from tamiz.neighbors.row_encoders import as_array
 from tamiz.runtime.validation import check_integer, check_memory
 from tamiz.table.base import Table
+from tamiz.table.factory import as_array
 
 PointIndices = NDArray[np.int32]
 

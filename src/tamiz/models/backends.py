@@ -434,7 +434,7 @@ def count_in_passes(backend: FoldBackend, candidates: Candidates, columns: Indic
     n_classes = len(task.classes)
     roles = task.row_roles.with_values(task.table, [task.codes.astype(np.int32)])
     shape = len(candidates), len(task.folds), n_classes, n_classes
-    (found,) = task.table.reduce(PredictionCounts(columns.tolist(), roles, predict, shape))
+    (found,) = task.table.reduce(PredictionCounts(tuple(columns.tolist()), roles, predict, shape))
     return refit_doubtful(backend, candidates, found.counts, found.doubtful)
 
 

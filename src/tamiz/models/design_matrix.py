@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,10 +27,9 @@ from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.statistics.moments import Moments
 from tamiz.subsets.candidates import Candidates
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weights_or_ones
 from tamiz.table.encode import CoordinateMoments, Encoding, check_has_features, level_indicators
 from tamiz.table.schema import Column, Schema
-from tamiz.table.views import weights_or_ones
 from tamiz.table.worker_tasks import store_rows
 
 # What reads the values, in the notes on their imputation.
@@ -50,7 +49,7 @@ def column_to_floats(column: Column, values: NDArray[Any]) -> Floats:
     return np.append(numbers, np.nan)[values]
 
 
-class MatrixEncoder:
+class DesignEncoder:
     """Encodes rows of a table as numbers; a column of the table has one or more coordinates (columns of the numbers).
 
     "none" has the numbers as they are: False and True become 0 and 1, and text of digits becomes the number. "codes" has these, and
@@ -91,7 +90,7 @@ class MatrixEncoder:
         for j, own in enumerate(self.coordinates):
             self.column_of[own] = j
 
-    def for_columns(self, columns: Indices) -> MatrixEncoder:
+    def for_columns(self, columns: Indices) -> DesignEncoder:
         """Return the encoder of some of the columns."""
         wanted = set(columns.tolist())
         schema = replace(
@@ -101,10 +100,10 @@ class MatrixEncoder:
                 for j, one in enumerate(self.schema.columns)
             ),
         )
-        made, at = MatrixEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
+        made, at = DesignEncoder(schema, self.encoding, impute=self.impute), self.coordinates_of(columns)
         for encoding, absent in self.fitted:
             parts = (encoding.centre[at], encoding.scale[at], encoding.fill[at])
-            own = Encoding([], schema.numeric, level_indicators(schema), *parts, 0, encoding.total_weight)
+            own = Encoding([], schema.numeric, level_indicators(schema), *parts, 0)
             made.fitted.append((own, absent[at]))
         return made
 
@@ -135,7 +134,7 @@ class MatrixEncoder:
         values[:, absent[at]] = 0.0
         return values
 
-    def fit_fold(self, total: Floats, mean: Floats, squares: Floats, total_weight: float) -> tuple[Encoding, Masks]:
+    def fit_fold(self, total: Floats, mean: Floats, squares: Floats) -> tuple[Encoding, Masks]:
         """Return the standard encoding of a fold, and which coordinates are absent in it.
 
         They follow from the weight, mean and sum of squares of every coordinate in its training rows.
@@ -144,7 +143,7 @@ class MatrixEncoder:
         std = np.sqrt(divide_or_zero(squares, total - 1))
         absent = total == 0
         absent[n_numeric:] |= mean[n_numeric:] == 0
-        return Encoding.from_moments(self.schema, mean, std[:n_numeric], total_weight), absent
+        return Encoding.from_moments(self.schema, mean, std[:n_numeric]), absent
 
     def notes(self) -> list[Verdict]:
         """Return a note on the imputation of missing values."""
@@ -176,7 +175,7 @@ class MatrixEncoder:
         return np.sort(np.concatenate([self.coordinates[j] for j in columns.tolist()]))
 
 
-class EncodedMatrix(MatrixEncoder):
+class EncodedMatrix(DesignEncoder):
     """The rows of a table as numbers.
 
     All folds have the coordinates of the whole table. A standardised coordinate whose column or level does not occur in the
@@ -226,8 +225,8 @@ class EncodedMatrix(MatrixEncoder):
         # Without a standard encoding, rows of any fold are the same numbers.
         return self.encode(encoded, self._fold_numbers.get(id(fold), 0), coordinates)
 
-    def _fold_moments(self, rows: Indices, weights: Floats) -> tuple[Floats, Floats, Floats, float]:
-        """Return the weight, mean and sum of squares of every coordinate in some rows, and the weight of the rows."""
+    def _fold_moments(self, rows: Indices, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the weight, mean and sum of squares of every coordinate in some rows."""
         weight = weights[rows]
         total, mean, squares = np.zeros((3, self.n_coordinates))
         for k in range(self.n_coordinates):
@@ -241,7 +240,7 @@ class EncodedMatrix(MatrixEncoder):
             # The mean of equal values is exactly that value: a rounding error would be scaled to unit variance.
             mean[k] = values[0] if (values == values[0]).all() else here @ values / total[k]
             squares[k] = here @ (values - mean[k]) ** 2
-        return total, mean, squares, float(weight.sum())
+        return total, mean, squares
 
 
 @dataclass(frozen=True)
@@ -326,7 +325,7 @@ def merge_products(parts: Sequence[ColumnProducts]) -> ColumnProducts:
     return merge_products(parts[: len(parts) // 2]).merge(merge_products(parts[len(parts) // 2 :]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowRoles:
     """In which folds each row is a training or test row, and further values of the rows, as tasks on workers read them.
 
@@ -376,15 +375,12 @@ def has_repeated_rows(folds: Folds) -> bool:
 class _FoldStatistic(Statistic):
     """Base class of sums that know the roles of the rows; they leave them on the worker."""
 
-    def __init__(self, columns: Sequence[int], roles: RowRoles | None) -> None:
-        self.columns = tuple(columns)
-        self.roles = roles
+    roles: RowRoles
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "roles": None if self.n_samples else self.roles}
 
     def update(self, block: Block) -> Self:
-        assert self.roles is not None
         values = {j: np.asarray(values) for j, values in block.values.items()}
         self._add_rows(replace(block, values=values, numeric_matrix=None), self.roles)
         self.n_samples += len(block.rows)
@@ -404,21 +400,20 @@ class _FoldStatistic(Statistic):
         """Add the sums of other rows."""
 
 
+@dataclass(eq=False)
 class TrainingSums(_FoldStatistic):
     """Copies of statistics, filled with the training rows of every fold (`folds`)."""
 
-    def __init__(self, statistics: Sequence[Any], roles: RowRoles) -> None:
-        super().__init__(sorted({j for one in statistics for j in one.columns}), roles)
-        self._statistics = list(statistics)
-        self.folds = [[one.empty() for one in statistics] for _ in roles.roles]
+    statistics: tuple[Any, ...] = field(compare=False)
+    roles: RowRoles
+
+    def __post_init__(self) -> None:
+        self.columns = tuple(sorted({j for one in self.statistics for j in one.columns}))
+        self.folds = [[one.empty() for one in self.statistics] for _ in self.roles.roles]
 
     @property
     def key(self) -> Hashable:
-        return type(self), id(self.roles), *(one.key for one in self._statistics)
-
-    def empty(self) -> Self:
-        assert self.roles is not None
-        return type(self)(self._statistics, self.roles)
+        return super().key, *(one.key for one in self.statistics)
 
     def _add_rows(self, block: Block, roles: RowRoles) -> None:
         for fold, own in enumerate(self.folds):
@@ -439,6 +434,7 @@ class TrainingSums(_FoldStatistic):
                 statistic.finish()
 
 
+@dataclass(eq=False)
 class FoldProductSums(_FoldStatistic):
     """Products of the coordinates of the training and the test rows of every fold, about their means in classes.
 
@@ -446,33 +442,31 @@ class FoldProductSums(_FoldStatistic):
     `test` have the products of every fold.
     """
 
-    def __init__(self, encoder: MatrixEncoder, roles: RowRoles, n_classes: int, *, centred: bool) -> None:
-        super().__init__(encoder.schema.used.tolist(), roles)
-        self._encoder, self._n_classes, self._centred = encoder, n_classes, centred
-        width = encoder.n_coordinates + len(roles.values) - 1
-        self.train, self.test = ([ColumnProducts.empty(n_classes, width) for _ in roles.roles] for _ in range(2))
+    encoder: DesignEncoder
+    roles: RowRoles
+    n_classes: int
+    centred: bool
 
-    @property
-    def key(self) -> Hashable:
-        return type(self), id(self._encoder), id(self.roles), self._n_classes, self._centred
-
-    def empty(self) -> Self:
-        assert self.roles is not None
-        return type(self)(self._encoder, self.roles, self._n_classes, centred=self._centred)
+    def __post_init__(self) -> None:
+        self.columns = tuple(self.encoder.schema.used.tolist())
+        width = self.encoder.n_coordinates + len(self.roles.values) - 1
+        self.train, self.test = (
+            [ColumnProducts.empty(self.n_classes, width) for _ in self.roles.roles] for _ in range(2)
+        )
 
     def _add_rows(self, block: Block, roles: RowRoles) -> None:
-        values = self._encoder.values(block)
+        values = self.encoder.values(block)
         codes, weights = roles.at(block, 0).astype(np.int64), block.weight_or_ones
         targets = [roles.at(block, k) for k in range(1, len(roles.values))]
         # A NaN, or a value that is too large to be squared, makes a sum NaN or infinite: a refit then reports it.
         with np.errstate(invalid="ignore", over="ignore"):
             for fold in range(len(roles.roles)):
-                encoded = np.column_stack([self._encoder.encode(values.copy(), fold), *targets])
+                encoded = np.column_stack([self.encoder.encode(values.copy(), fold), *targets])
                 for sums, role in ((self.train, _TRAIN), (self.test, _TEST)):
                     rows = roles.rows(block, fold, role)
                     if len(rows):
                         given = encoded[rows], codes[rows], weights[rows]
-                        products = ColumnProducts.from_rows(*given, self._n_classes, centred=self._centred)
+                        products = ColumnProducts.from_rows(*given, self.n_classes, centred=self.centred)
                         sums[fold] = sums[fold].merge(products)
 
     def _add_sums(self, other: Self) -> None:
@@ -486,6 +480,7 @@ class FoldProductSums(_FoldStatistic):
 Predict = Callable[[Block, list[Indices], NDArray[np.int64], Floats, Masks], None]
 
 
+@dataclass(eq=False)
 class PredictionCounts(_FoldStatistic):
     """Confusion counts of candidates in every fold, and in which folds rounding could change them.
 
@@ -493,27 +488,22 @@ class PredictionCounts(_FoldStatistic):
     n_folds, n_classes, n_classes), `doubtful` the shape (n_candidates, n_folds).
     """
 
-    def __init__(self, columns: Sequence[int], roles: RowRoles, predict: Predict, shape: tuple[int, ...]) -> None:
-        super().__init__(columns, roles)
-        self._predict = predict
-        self.counts, self.doubtful = np.zeros(shape), np.zeros(shape[:2], dtype=bool)
+    columns: tuple[int, ...]
+    roles: RowRoles
+    predict: Predict = field(compare=False)
+    shape: tuple[int, ...]
 
-    @property
-    def key(self) -> Hashable:
-        return type(self), id(self._predict), id(self.roles)
-
-    def empty(self) -> Self:
-        assert self.roles is not None
-        return type(self)(self.columns, self.roles, self._predict, self.counts.shape)
+    def __post_init__(self) -> None:
+        self.counts, self.doubtful = np.zeros(self.shape), np.zeros(self.shape[:2], dtype=bool)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {**state, "_predict": None} if self.n_samples else state
+        return {**state, "predict": None} if self.n_samples else state
 
     def _add_rows(self, block: Block, roles: RowRoles) -> None:
         doubtful = np.zeros_like(self.doubtful)
         test_rows = [roles.rows(block, fold, _TEST) for fold in range(len(roles.roles))]
-        self._predict(block, test_rows, roles.at(block, 0).astype(np.int64), self.counts, doubtful)
+        self.predict(block, test_rows, roles.at(block, 0).astype(np.int64), self.counts, doubtful)
         self.doubtful |= doubtful
 
     def _add_sums(self, other: Self) -> None:
@@ -521,15 +511,12 @@ class PredictionCounts(_FoldStatistic):
         self.doubtful |= other.doubtful
 
 
-def fit_encodings(encoder: MatrixEncoder, table: Table, folds: Folds, roles: RowRoles) -> None:
+def fit_encodings(encoder: DesignEncoder, table: Table, roles: RowRoles) -> None:
     """Fit the standard encoding of every fold in a pass over the table."""
     schema = table.schema
     (sums,) = table.reduce(
         TrainingSums((Moments(schema.numeric), LevelCounts(schema.categorical, Coding(schema.n_levels, {}))), roles)
     )
-    weight = weights_or_ones(table)
-    for (moments, counts), fold in zip(sums.folds, folds, strict=True):
-        found = CoordinateMoments.of(moments, counts, float(weight[fold.train].sum()))
-        encoder.fitted.append(
-            encoder.fit_fold(found.present_weight, found.mean, found.squared_deviations, found.total_weight)
-        )
+    for moments, counts in sums.folds:
+        found = CoordinateMoments.of(moments, counts)
+        encoder.fitted.append(encoder.fit_fold(found.present_weight, found.mean, found.squared_deviations))

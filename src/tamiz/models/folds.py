@@ -22,10 +22,10 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.duplicate_detection import DuplicateRows, find_duplicate_rows
 from tamiz.table.row_groups import describe_row_order
-from tamiz.table.views import positive_weight_rows, select_rows, target_array
+from tamiz.table.views import positive_weight_rows, select_rows
 
 _MIN_TRAIN_ROWS = 2
 _TOO_FEW_ROWS = "with more folds some would have too few rows"

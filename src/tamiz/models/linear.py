@@ -52,7 +52,7 @@ from tamiz.models.backends import (
     count_in_passes,
     refit_doubtful,
 )
-from tamiz.models.design_matrix import ColumnProducts, FoldProductSums, MatrixEncoder, leave_one_out
+from tamiz.models.design_matrix import ColumnProducts, DesignEncoder, FoldProductSums, leave_one_out
 from tamiz.models.folds import Fold
 from tamiz.models.task import CVTask
 from tamiz.runtime import parallel
@@ -564,7 +564,7 @@ class _RowPredictor:
     arrays: DiscriminantFolds
     centres: Floats
     units: Floats
-    encoder: MatrixEncoder
+    encoder: DesignEncoder
     sets: CandidateArrays
     tolerance: float
 

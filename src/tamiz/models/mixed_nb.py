@@ -23,14 +23,13 @@ from tamiz.runtime.validation import check_real
 from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import Coding, ContingencyTables
 from tamiz.statistics.moments import ClassMoments
-from tamiz.table.base import Table
-from tamiz.table.encoded_table import to_row_numbers
-from tamiz.table.factory import align_to_schema, as_table, open_batch
-from tamiz.table.feature_checks import check_features, mixed_table_tags, record_features
+from tamiz.table.base import Table, target_array, weights_or_ones
+from tamiz.table.factory import align_to_schema, as_table, check_features, mixed_table_tags, open_batch, record_features
 from tamiz.table.in_memory import from_array_api
 from tamiz.table.kinds import level_text
+from tamiz.table.roles import to_row_numbers
 from tamiz.table.schema import Column, Schema, sort_levels
-from tamiz.table.views import target_array, weights_or_ones, with_target, with_weight
+from tamiz.table.views import with_target, with_weight
 
 # Values that are predicted from at a time.
 _VALUES_PER_BATCH = 2**20

@@ -15,9 +15,9 @@ from tamiz.arrays import Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.table.base import Table
-from tamiz.table.encoded_table import present_target
 from tamiz.table.in_memory import eager_frame, is_frame, to_numpy, to_raw_column
 from tamiz.table.kinds import encode_target
+from tamiz.table.roles import present_target
 from tamiz.table.schema import Column, Schema
 from tamiz.table.views import n_original_rows, with_target
 

@@ -49,9 +49,9 @@ from tamiz.models.task import CVTask
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.statistics.base import Block
 from tamiz.subsets.candidates import Candidates
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_columns, select_rows, target_array
+from tamiz.table.views import select_columns, select_rows
 
 # The largest |mean| / standard deviation of a column for which squared deviations are accurate to nine digits.
 _MAX_MEAN_RATIO = 100.0

@@ -21,8 +21,8 @@ from tamiz.exceptions import DataError
 from tamiz.kernels import LabelledRows, read_only
 from tamiz.models.design_matrix import (
     N_FOLD_MATRICES,
+    DesignEncoder,
     EncodedMatrix,
-    MatrixEncoder,
     RowRoles,
     fit_encodings,
     has_repeated_rows,
@@ -46,16 +46,9 @@ from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring,
 from tamiz.runtime.memory import free_memory
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weight_array
 from tamiz.table.schema import Column
-from tamiz.table.views import (
-    has_all_rows,
-    metadata_at,
-    n_original_rows,
-    positive_weight_row_numbers,
-    select_rows,
-    weight_array,
-)
+from tamiz.table.views import has_all_rows, metadata_at, n_original_rows, positive_weight_row_numbers, select_rows
 from tamiz.table.worker_tasks import find_worker_block
 
 # Longer first lines of warnings are cut.
@@ -259,12 +252,12 @@ class CVTask:
         return EncodedMatrix(self.table, self.folds, self.encoding, impute=self.impute)
 
     @cached_property
-    def encoder(self) -> MatrixEncoder:
+    def encoder(self) -> DesignEncoder:
         if not self.reads_in_passes:
             return self.matrix
-        made = MatrixEncoder(self.table.schema, self.encoding, impute=self.impute)
+        made = DesignEncoder(self.table.schema, self.encoding, impute=self.impute)
         if self.encoding == "standard":
-            fit_encodings(made, self.table, self.folds, self.row_roles)
+            fit_encodings(made, self.table, self.row_roles)
         return made
 
     @cached_property

@@ -11,13 +11,11 @@ from tamiz.exceptions import DataError
 from tamiz.neighbors.metric_registry import registry
 from tamiz.neighbors.points import CityBlockPoints, CosinePoints, EuclideanPoints, GowerPoints, Points
 from tamiz.neighbors.precomputed import PrecomputedDistances, SparseDistances
-from tamiz.neighbors.row_encoders import IdentityEncoder, SchemaEncoder, row_numbers
 from tamiz.neighbors.sparse_points import SPARSE_METRICS, choose_sparse_points
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice
-from tamiz.table.encode import RowEncoder, TableEncoder
-from tamiz.table.factory import as_table
-from tamiz.table.sparse import find_sparse_matrix
+from tamiz.table.encode import IdentityEncoder, RowEncoder, SchemaEncoder, TableEncoder
+from tamiz.table.factory import as_table, find_sparse_matrix, row_numbers
 
 # The description of each metric by its name.
 METRICS: dict[str, str] = {entry.name: entry.label for entry in registry}

@@ -16,13 +16,13 @@ from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import gower_block
 from tamiz.kernels.nearest_neighbors import hash_rows
-from tamiz.neighbors.row_encoders import check_n_features, refuse_empty_rows, refuse_not_finite, refuse_zero_rows
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, IntegerArray, Invariants, ListOf
 from tamiz.storage.records import Serializable
 from tamiz.table.base import Table
-from tamiz.table.factory import align_to_schema
+from tamiz.table.encode import refuse_empty_rows, refuse_not_finite, refuse_zero_rows
+from tamiz.table.factory import align_to_schema, check_n_columns
 from tamiz.table.schema import Schema
 
 # Keys that are compared at a time.
@@ -235,7 +235,7 @@ class CosinePoints(DensePoints):
 
     def new_points(self, rows: Any) -> Self:
         points = type(self)(rows)
-        check_n_features(points.values.shape[1], self.values.shape[1])
+        check_n_columns(points.values.shape[1], self.values.shape[1])
         return points
 
 

@@ -19,13 +19,13 @@ from tamiz.exceptions import DataError
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.base import NeighborIndex, Neighbors
 from tamiz.neighbors.points import Points
-from tamiz.neighbors.row_encoders import as_array
-from tamiz.neighbors.sparse_points import canonical_csr
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, FloatArray, IntegerArray, Invariants
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
+from tamiz.table.factory import as_array
 from tamiz.table.kinds import LARGEST_NUMBER
+from tamiz.table.matrix_rows import canonical_csr
 
 # A tile and its mirror image stay in the second-level cache.
 TILE_SIZE = 128

@@ -11,22 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
-from tamiz.exceptions import DataError
 from tamiz.kernels.distance_blocks import normalize_sparse_rows, sparse_distance_block, sparse_squared_norms
 from tamiz.neighbors.points import CosinePoints, EuclideanPoints, Points
-from tamiz.neighbors.row_encoders import (
-    IdentityEncoder,
-    as_array,
-    check_n_features,
-    refuse_not_finite,
-    refuse_too_large,
-    refuse_zero_rows,
-)
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import Integer, Invariants, OneOf
-from tamiz.table.encode import RowEncoder
+from tamiz.table.encode import IdentityEncoder, RowEncoder, refuse_not_finite, refuse_too_large, refuse_zero_rows
+from tamiz.table.factory import check_n_columns
 from tamiz.table.kinds import LARGEST_NUMBER
-from tamiz.table.sparse import find_sparse_matrix
+from tamiz.table.matrix_rows import canonical_csr
 
 # Metrics that are computed on sparse rows without making them dense.
 SPARSE_METRICS = ("euclidean", "cosine")
@@ -36,8 +28,6 @@ MAX_DENSE_BYTES = 2**28
 MAX_BRUTE_FORCE_ROWS = 50_000
 # A column stored in a larger share of the rows is processed as a dense column, which is faster than entry by entry.
 _DENSE_SHARE = 0.25
-# Columns are indexed by int32.
-_MAX_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class DenseEncoder(RowEncoder):
     def encode(self, X: Any) -> Floats:
         """Return new rows, sparse or dense, as dense ones."""
         rows = canonical_csr(X)
-        check_n_features(rows.shape[1], self.n_columns)
+        check_n_columns(rows.shape[1], self.n_columns)
         check_number_range(rows, self.metric)
         return np.asarray(rows.toarray())
 
@@ -175,7 +165,7 @@ class SparsePoints(Points):
 
     def new_points(self, rows: Any) -> Self:
         points = type(self)(rows, metric=self.metric)
-        check_n_features(points.n_columns, self.n_columns)
+        check_n_columns(points.n_columns, self.n_columns)
         return points
 
 
@@ -187,21 +177,3 @@ def check_number_range(rows: sparse.csr_array, metric: str) -> None:
         return
     for refuse, odd in ((refuse_not_finite, ~np.isfinite(data)), (refuse_too_large, np.abs(data) > LARGEST_NUMBER)):
         refuse(np.unique(np.searchsorted(rows.indptr, np.flatnonzero(odd), side="right") - 1))
-
-
-def canonical_csr(matrix: Any) -> sparse.csr_array:
-    """Return rows in canonical CSR form as float64, without changing the caller's matrix."""
-    table = find_sparse_matrix(matrix)
-    if table is None:
-        table = as_array(matrix, "New rows for sparse training rows must be a sparse matrix or an array")
-    if table.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {table.ndim}D array instead: a table has rows and columns.")
-    if table.dtype.kind not in "fiub":
-        raise TypeError(f"Sparse rows must contain real numbers, got {table.dtype}.")
-    if table.shape[1] > _MAX_COLUMNS:
-        raise DataError(f"Sparse rows may have {_MAX_COLUMNS:,} columns, got {table.shape[1]:,}. Hash them into fewer.")
-    rows = sparse.csr_array(table.astype(np.float64, copy=False))
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows

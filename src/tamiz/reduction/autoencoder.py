@@ -32,8 +32,7 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, ListOf, Number
 from tamiz.table.base import Table
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.factory import as_table, check_features, record_features
 from tamiz.table.in_memory import eager_frame, is_frame
 
 # Most coordinates for which PCA is computed from the covariance, block by block; else the coordinates of all rows are stored.

@@ -14,10 +14,9 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn_user
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weights_or_ones
 from tamiz.table.encode import check_has_features
 from tamiz.table.factory import as_table
-from tamiz.table.views import weights_or_ones
 
 # Values read into memory at a time, and values of one parallel task.
 _VALUES_IN_MEMORY = 2**23

@@ -15,11 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.neighbors.row_encoders import as_array
 from tamiz.reduction.description import Loadings, MapDescription, MapSpectrum
 from tamiz.runtime.notebook import PictureMixin
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Nullable, Strings
-from tamiz.table.feature_checks import float_dtype, mixed_table_tags
+from tamiz.table.factory import as_array, float_dtype, mixed_table_tags
 from tamiz.table.in_memory import eager_frame, from_array_api, is_frame
 from tamiz.table.schema import Schema
 

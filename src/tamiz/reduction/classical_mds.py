@@ -23,7 +23,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 
 
 class ClassicalMDS(DissimilarityReducer):

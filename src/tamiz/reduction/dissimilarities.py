@@ -33,15 +33,14 @@ from tamiz.neighbors.precomputed import (
     worst_fault,
     worst_row_fault,
 )
-from tamiz.neighbors.row_encoders import IdentityEncoder
 from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Invariants
 from tamiz.storage.records import Serializable
 from tamiz.table.base import Table
 from tamiz.table.distance_table import SYMMETRY_TOLERANCE
-from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import check_features
+from tamiz.table.encode import IdentityEncoder, RowEncoder
+from tamiz.table.factory import check_features
 from tamiz.table.kinds import LARGEST_NUMBER
 
 _NOUN, _METRIC = "similarities", "dissimilarity='similarity'"

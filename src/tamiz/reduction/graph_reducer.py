@@ -17,12 +17,11 @@ from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, default_
 from tamiz.graphs.edges import Components, Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.primitives import distance_keys
-from tamiz.neighbors.row_encoders import count_rows, row_numbers
 from tamiz.reduction.base import Reducer
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
-from tamiz.table.feature_checks import check_features
+from tamiz.table.factory import check_features, count_rows, row_numbers
 from tamiz.table.schema import Schema
 
 # Values of the parameter `disconnected`, the handling of a graph with several components.

@@ -21,32 +21,34 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, eigenvector_signs
 from tamiz.exceptions import DataError
 from tamiz.kernels.log_cosh import log_cosh_sums, log_cosh_sums_single
-from tamiz.reduction.base import Reducer
-from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable
 from tamiz.reduction.description import MapDescription, MapSpectrum
-from tamiz.reduction.principal_components import IndependentColumns, PrincipalComponents, compare_with_null, decompose
+from tamiz.reduction.parallel_analysis import IndependentColumns, affordable_draws, parallel_analysis
+from tamiz.reduction.pca import ProjectionReducer
+from tamiz.reduction.principal_components import (
+    CentredRows,
+    CentredSparse,
+    CentredTable,
+    PrincipalComponents,
+    decompose,
+)
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
-from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf, Strings
+from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.table.base import Table
-from tamiz.table.encode import CoordinateEncoder
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features as compare_columns
-from tamiz.table.feature_checks import float_dtype, record_features
+from tamiz.table.factory import as_table, float_dtype, record_features
 
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.
 _RANK_TOLERANCE, _FLOAT32_RANK_TOLERANCE = 1e-10, 1e-6
-# Operations and random tables of parallel analysis.
-_NULL_OPERATIONS, _MIN_NULL_TABLES, _MAX_NULL_TABLES = 1e9, 5, 100
+# Fewest random tables of parallel analysis.
+_MIN_NULL_TABLES = 5
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ def whiten(rows: CentredRows, n_components: int | None, *, standardized: bool, i
 
 def _count_components(rows: CentredRows, found: PrincipalComponents, *, standardized: bool) -> int:
     """Return the number of components of parallel analysis, at least 1; warn if it finds none."""
-    size = min(rows.n_rows, rows.n_coordinates)
-    n_draws = int(np.clip(_NULL_OPERATIONS / (size**2 * rows.n_coordinates), _MIN_NULL_TABLES, _MAX_NULL_TABLES))
-    null = IndependentColumns.from_encoder(rows.encoder, rows.variances, rows.total_weight, standardized=standardized)
-    drawn = null.draw_eigenvalues(len(found.variances), n_draws, make_rng(0))
-    n = compare_with_null(found.variances, drawn, None).n_components
+    n_draws = affordable_draws(rows.n_rows, rows.n_coordinates, _MIN_NULL_TABLES)
+    null = IndependentColumns.from_encoding(
+        rows.encoder.encoding, rows.variances, rows.total_weight, standardized=standardized
+    )
+    n = parallel_analysis(found.variances, null, n_draws).n_components
     if n == 0:
         warn(
             "TZ403",
@@ -612,7 +614,7 @@ GAUSSIAN_LEVEL, _MAX_NAMED = 0.01, 8
 _NO_SKEWNESS = 1e-9
 
 
-class ICA(Reducer):
+class ICA(ProjectionReducer):
     """Independent component analysis: the linear coordinates that are as independent, and as far from normal, as possible.
 
     .. math:: s = W K (x - \\bar x), \\qquad \\max_{W' W = I} \\sum_k \\sigma_k E[-\\log \\cosh s_k]
@@ -726,11 +728,6 @@ class ICA(Reducer):
     invariants: ClassVar[Invariants] = {
         "components_": FloatArray("k", "d"),
         "mixing_": FloatArray("d", "k"),
-        "_row_encoder": InstanceOf(CoordinateEncoder),
-        "_row_encoder.names": Strings("d"),
-        "mean_": FloatArray("d"),
-        "scale_": FloatArray("d"),
-        "coordinate_names_": Strings("d"),
         "negentropy_": FloatArray("k", low=0.0),
         "super_gaussian_": BoolArray("k"),
         "gaussian_p_values_": FloatArray("k", low=0.0, high=1.0),
@@ -757,11 +754,6 @@ class ICA(Reducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Whiten the rows, and rotate them to independent components.
@@ -790,9 +782,7 @@ class ICA(Reducer):
             signs = _skewness_signs(embedding, mixing)
             embedding = self._match_dtype(embedding * signs.astype(embedding.dtype), X)
         record_features(self, X)
-        encoder = rows.encoder
-        self._row_encoder, self.embedding_ = encoder, embedding
-        self.mean_, self.scale_, self.coordinate_names_ = encoder.mean, encoder.scale, encoder.names
+        self._row_encoder, self.embedding_ = rows.encoder, embedding
         self.components_ = np.ascontiguousarray(unmixing * signs[:, None])
         self.mixing_ = np.ascontiguousarray(mixing * signs)
         self._set_solution(found, order)
@@ -917,17 +907,6 @@ class ICA(Reducer):
         with parallel.thread_session():
             rows, _ = WhiteRows.from_points(self.embedding_)
             return component_stability(rows, n, solver, tol, max_iter, make_rng(random_state))
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the sources of new rows, each independently of the others.
-
-        Missing values and levels that are unknown in fit count as the mean of the column.
-        """
-        check_is_fitted(self)
-        compare_columns(self, X)
-        with parallel.thread_session():
-            sources = self._row_encoder.project(self._row_encoder.read(X), self.components_)
-        return self._match_dtype(sources, X)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Return the rows that sources mix to, in the units of the columns.

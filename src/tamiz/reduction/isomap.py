@@ -37,7 +37,7 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, ListOf, Number
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 
 # Residual norm of eigenvectors, relative to the largest eigenvalue.
 _TOL = 1e-11

@@ -26,7 +26,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, IntegerArray, Invariants, Number
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 
 
 def farthest_first(subsets: RowSubsets, n_landmarks: int, rng: np.random.Generator) -> Indices:

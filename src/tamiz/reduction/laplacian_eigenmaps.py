@@ -12,14 +12,13 @@ from tamiz.arrays import Floats, Indices
 from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import LAPLACIAN_KINDS, smallest_eigenpairs
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import DISCONNECTED_CHOICES, SpectralReducer, solve_by_part
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.storage.invariants import Condition, Invariants, OneOf
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features, row_numbers
 
 # Different rows are reported as coincident if at least this many, and this share of all, are within this share of the extent.
 _MIN_COINCIDENT, _MIN_COINCIDENT_SHARE, _ROUNDING = 5, 0.05, 1e-9

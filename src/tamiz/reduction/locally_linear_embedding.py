@@ -18,7 +18,6 @@ from tamiz.graphs.graph import EdgeGraph, Graph, NeighborRule
 from tamiz.graphs.shift_invert import smallest_semidefinite_eigenpairs
 from tamiz.neighbors.points import Points
 from tamiz.neighbors.precomputed import PrecomputedDistances
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.neighbors.sparse_points import SparsePoints
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import SpectralReducer, check_connected, shortest_edges, solve_by_part
@@ -26,7 +25,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features, row_numbers
 
 # Numbers in the matrices of a block of rows, and in the differences from their neighbours that are computed at a time.
 _BLOCK_NUMBERS, _BLOCK_DIFFERENCES = 2**17, 2**20

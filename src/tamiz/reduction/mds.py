@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import check_finite_embedding
 from tamiz.reduction.classical_scaling import principal_axes_rotation
 from tamiz.reduction.description import MapDescription
@@ -40,7 +39,7 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.table.encode import RowEncoder
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features, row_numbers
 
 # Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.
 _MAX_ORDINAL_ROWS = 2**16

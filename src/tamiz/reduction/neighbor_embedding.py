@@ -17,7 +17,6 @@ from tamiz.graphs.edges import Binary, Components
 from tamiz.graphs.graph import EdgeGraph, Graph
 from tamiz.graphs.laplacian import Laplacian, smallest_eigenpairs
 from tamiz.neighbors.base import Neighbors
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.base import read_initial_embedding
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import GraphReducer
@@ -26,7 +25,7 @@ from tamiz.runtime import progress
 from tamiz.runtime.user_warnings import capture_warnings, warn
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.storage.invariants import InstanceOf, IntegerArray, Invariants
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features, row_numbers
 
 # Bytes for each edge of the graph and of the affinities while both are in memory.
 _BYTES_PER_EDGE = 48

@@ -11,34 +11,39 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
 from tamiz.reduction.base import ImageSet, Reducer
-from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable, ImputedRows, read_covariance
 from tamiz.reduction.description import MapDescription, MapSpectrum
-from tamiz.reduction.principal_components import (
-    SOLVERS,
+from tamiz.reduction.parallel_analysis import (
     IndependentColumns,
     ParallelAnalysis,
+    affordable_draws,
+    parallel_analysis,
+)
+from tamiz.reduction.principal_components import (
+    SOLVERS,
+    CentredRows,
+    CentredSparse,
+    CentredTable,
+    ImputedRows,
     PrincipalComponents,
     check_n_components,
-    compare_with_null,
     decompose,
     decompose_covariance,
     decomposition_warnings,
 )
 from tamiz.runtime import parallel
-from tamiz.runtime.random import Seed, make_rng
+from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.runtime.verdicts import Verdict
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, Strings
 from tamiz.table.encode import INDICATOR_MEANS, CoordinateEncoder
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features, record_features
+from tamiz.table.factory import as_table, check_features, record_features
+from tamiz.table.matrix_rows import read_covariance
 from tamiz.table.schema import Schema
 
 MISSING_CHOICES = ("mean", "pairwise", "iterative")
@@ -48,11 +53,56 @@ CATEGORY_WEIGHTS = ("balanced", "famd")
 _ROUNDING_STEPS = 200.0
 # Largest number of components shown as images, and numbers of components for reconstructions.
 _MAX_IMAGES, _RECONSTRUCTION_STEPS = 15, (1, 5, 20, 50, 100)
-# Budget of `parallel_analysis_`: operations, random tables, and the size above which it is omitted.
-_NULL_OPERATIONS, _MAX_NULL_TABLES, _MAX_NULL_COST = 1e9, 100, 1.5e9
+# Fewest random tables of `parallel_analysis_`, and the operations of one above which it is omitted.
+_MIN_NULL_TABLES, _MAX_NULL_COST = 3, 1.5e9
 
 
-class PCA(Reducer):
+class ProjectionReducer(Reducer):
+    """Base class of maps whose coordinates are the projections of centred rows on `components_`."""
+
+    components_: NDArray[Any]
+    _row_encoder: CoordinateEncoder
+
+    invariants: ClassVar[Invariants] = {
+        "_row_encoder": InstanceOf(CoordinateEncoder),
+        "_row_encoder.encoding.names": Strings("d"),
+    }
+
+    @property
+    def mean_(self) -> Floats:
+        """The centre of every coordinate."""
+        check_is_fitted(self)
+        return self._row_encoder.encoding.centre
+
+    @property
+    def scale_(self) -> Floats:
+        """The divisor of every coordinate."""
+        check_is_fitted(self)
+        return self._row_encoder.encoding.scale
+
+    @property
+    def coordinate_names_(self) -> list[str]:
+        """Numeric columns by name, then "column=level" for the categories."""
+        check_is_fitted(self)
+        return self._row_encoder.encoding.names
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the coordinates of new rows, each independently of the others.
+
+        Levels that are unknown in fit are missing values, and missing values count as the mean of the column. With
+        missing="pairwise" and "iterative", PCA projects incomplete rows by least squares on their present values.
+        """
+        check_is_fitted(self)
+        check_features(self, X)
+        return self._project(self._row_encoder.read(X), X)
+
+    def _project(self, rows: Any, X: Any) -> NDArray[Any]:
+        """Return the coordinates of rows in the form of the encoder, in the float type of X."""
+        with parallel.thread_session():
+            return self._match_dtype(self._row_encoder.project(rows, self.components_), X)
+
+
+class PCA(ProjectionReducer):
     """Principal component analysis: the directions of largest variance.
 
     .. math:: C w = \\lambda w, \\qquad C = \\frac{1}{n - 1} \\sum_i (x_i - \\bar x)(x_i - \\bar x)'
@@ -162,16 +212,9 @@ class PCA(Reducer):
     invariants: ClassVar[Invariants] = {
         "embedding_": Nullable(FloatArray("n", "k", allow_float32=True, any_order=True)),
         "components_": FloatArray("k", "d", allow_float32=True, any_order=True),
-        "_row_encoder": InstanceOf(CoordinateEncoder),
-        "_row_encoder.names": Strings("d"),
-        "_row_encoder.mean": FloatArray("d"),
-        "_row_encoder.scale": FloatArray("d"),
         "_total_weight": Number(allow_missing=True),
         "_parallel_analysis": Nullable(InstanceOf(ParallelAnalysis)),
-        "mean_": FloatArray("d"),
-        "scale_": FloatArray("d"),
         "coordinate_variances_": FloatArray("d"),
-        "coordinate_names_": Strings("d"),
         "explained_variance_": FloatArray("k"),
         "explained_variance_ratio_": FloatArray("k"),
         # Unknown for a covariance without its number of rows.
@@ -201,11 +244,6 @@ class PCA(Reducer):
         self.solver = solver
         self.whiten = whiten
         self.image_shape = image_shape
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
         """Compute the components.
@@ -291,7 +329,7 @@ class PCA(Reducer):
         self.n_features_in_ = len(given.covariance)
         self.__dict__.pop("feature_names_in_", None)
         if given.has_names:
-            self.feature_names_in_ = np.array(given.encoder.names, dtype=object)
+            self.feature_names_in_ = np.array(given.encoder.encoding.names, dtype=object)
         warn_user(decomposition_warnings(found))
         return self
 
@@ -315,20 +353,19 @@ class PCA(Reducer):
         self.explained_variance_ratio_ = share
         self.singular_values_ = np.sqrt(components.variances * (total_weight - 1))
         self.loadings_ = (components.directions * np.sqrt(components.variances)[:, None]).T
-        self.mean_, self.scale_, self.coordinate_names_ = encoder.mean, encoder.scale, encoder.names
         self.n_components_, self.solver_, self.residuals_ = len(share), components.solver, components.residuals
 
     @property
     def level_spans_(self) -> list[tuple[int, int]]:
         """The coordinates start : stop that are the indicators of a categorical column, for each such column."""
         check_is_fitted(self)
-        return self._row_encoder.level_spans
+        return self._row_encoder.encoding.level_spans
 
     @property
     def n_missing_(self) -> int:
         """Number of missing values in the rows of the fit."""
         check_is_fitted(self)
-        return self._row_encoder.n_missing
+        return self._row_encoder.encoding.n_missing
 
     def image_sets(self) -> list[ImageSet]:
         """Return the mean, the components and reconstructed rows as images; an empty list without `image_shape`.
@@ -475,16 +512,6 @@ class PCA(Reducer):
         self.fit(X, y, **fit_params)
         return self._compute_embedding() if "_unread_rows" in vars(self) else self.embedding_
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Project new rows on the components, each independently of the others.
-
-        Levels unknown in fit count as missing. Missing values are imputed by the mean; with "pairwise" and "iterative" rows are
-        projected by least squares on their present values.
-        """
-        check_is_fitted(self)
-        check_features(self, X)
-        return self._project(self._row_encoder.read(X), X)
-
     def _project(self, rows: Any, X: Any) -> NDArray[Any]:
         with parallel.thread_session():
             coordinates = self._row_encoder.project(rows, self.components_)
@@ -545,7 +572,7 @@ class PCA(Reducer):
         if size**2 * q > _MAX_NULL_COST or not self.coordinate_variances_.sum() > 0:
             return None
         if self._parallel_analysis is None:
-            draws = int(np.clip(_NULL_OPERATIONS / (size**2 * q), 3, _MAX_NULL_TABLES))
+            draws = affordable_draws(self._total_weight, q, _MIN_NULL_TABLES)
             self._parallel_analysis = self.parallel_analysis(n_draws=draws, random_state=0)
         return self._parallel_analysis
 
@@ -594,11 +621,10 @@ class PCA(Reducer):
         if quantile is not None and not 0 < check_real("quantile", quantile, low=0.0) < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {quantile}.")
         standardized = bool(self.standardize)
-        null = IndependentColumns.from_encoder(
-            self._row_encoder, self.coordinate_variances_, self._total_weight, standardized=standardized
+        null = IndependentColumns.from_encoding(
+            self._row_encoder.encoding, self.coordinate_variances_, self._total_weight, standardized=standardized
         )
-        drawn = null.draw_eigenvalues(self.n_components_, draws, make_rng(random_state))
-        return compare_with_null(self.explained_variance_, drawn, quantile)
+        return parallel_analysis(self.explained_variance_, null, draws, quantile=quantile, seed=random_state)
 
     def get_covariance(self) -> Floats:
         """Return the covariance of the coordinates under the model, of shape (n_coordinates, n_coordinates).
@@ -734,7 +760,7 @@ def standard_deviations(variances: Floats, n_coordinates: int) -> Floats:
 def _constant_column_warnings(encoder: CoordinateEncoder, variances: Floats, *, standardize: bool) -> list[Verdict]:
     """Return a warning about constant columns if they matter."""
     is_constant = ~(variances > 0)
-    constant = list(compress(encoder.names, is_constant))
+    constant = list(compress(encoder.encoding.names, is_constant))
     columns = dict.fromkeys(compress(encoder.columns, is_constant))
     if is_constant.all():
         return [Verdict("TZ210", "PCA: all columns are constant, so that every component is 0.", columns)]

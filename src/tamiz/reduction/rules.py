@@ -23,12 +23,11 @@ from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weight_array
 from tamiz.table.encode import check_has_features
 from tamiz.table.factory import as_table
 from tamiz.table.in_memory import from_array_api
 from tamiz.table.schema import Column
-from tamiz.table.views import weight_array
 
 ClusterNumbers = Indices
 

@@ -25,7 +25,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_real
 from tamiz.storage.invariants import FloatArray, InstanceOf, Integer, IntegerArray, Invariants, Number
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 
 Float32Array = NDArray[np.float32]
 

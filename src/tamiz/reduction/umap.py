@@ -19,7 +19,6 @@ from tamiz.kernels.edge_sampling import LANES, Epoch, cross_entropy, move_rows, 
 from tamiz.neighbors.base import Neighbors
 from tamiz.neighbors.exact_search import choose_exact_search
 from tamiz.neighbors.points import EuclideanPoints
-from tamiz.neighbors.row_encoders import row_numbers
 from tamiz.reduction.description import MapDescription
 from tamiz.reduction.graph_reducer import shortest_edges
 from tamiz.reduction.neighbor_embedding import Callback, Descent, NeighborEmbedding, initial_layout, mean_of_neighbors
@@ -29,6 +28,7 @@ from tamiz.runtime.user_warnings import list_names, warn
 from tamiz.runtime.validation import check_integer, check_positive, check_real
 from tamiz.storage.invariants import FloatArray, Integer, IntegerArray, Invariants, Number
 from tamiz.table.encode import TableEncoder
+from tamiz.table.factory import row_numbers
 from tamiz.table.in_memory import read_target_vector
 
 INIT_CHOICES = ("spectral", "pca", "random")

@@ -14,9 +14,9 @@ from tamiz.arrays import Indices
 from tamiz.criteria.base import score_columns
 from tamiz.criteria.independence_test import IndependenceTest
 from tamiz.selection.subset_record import MIN_PERMUTATIONS, PermutationNull
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_columns, select_rows, target_array, with_groups
+from tamiz.table.views import select_columns, select_rows, with_groups
 
 Target = NDArray[Any]
 

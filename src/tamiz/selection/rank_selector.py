@@ -33,7 +33,7 @@ from tamiz.storage.invariants import (
     Nullable,
 )
 from tamiz.table.base import Table
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 from tamiz.table.row_groups import untestable_reason
 from tamiz.table.schema import Schema
 from tamiz.table.views import has_all_rows, with_metadata

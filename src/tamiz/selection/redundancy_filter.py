@@ -36,11 +36,10 @@ from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
 from tamiz.statistics.cross_products import ROUNDING, ScatterMatrix, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
-from tamiz.table.base import Table
+from tamiz.table.base import Table, check_enough_rows, weight_array
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
-from tamiz.table.encoded_table import check_enough_rows
-from tamiz.table.feature_checks import record_features
-from tamiz.table.views import positive_weight_rows, select_columns, weight_array, without_target
+from tamiz.table.factory import record_features
+from tamiz.table.views import positive_weight_rows, select_columns, without_target
 
 # A warning names a larger probability that a column of noise is dropped.
 _MAX_CHANCE = 0.01

@@ -35,10 +35,8 @@ from tamiz.storage.invariants import (
     Nullable,
     Strings,
 )
-from tamiz.table.base import Table
-from tamiz.table.encoded_table import frame_columns_at
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import check_features, mixed_table_tags
+from tamiz.table.base import Table, frame_columns_at
+from tamiz.table.factory import as_table, check_features, mixed_table_tags
 from tamiz.table.in_memory import eager_frame, from_array_api, is_frame
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns

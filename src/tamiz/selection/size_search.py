@@ -27,7 +27,7 @@ from tamiz.selection.selector import Selector
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.storage.invariants import InstanceOf, Integer, Invariants, OneOf
 from tamiz.table.base import Table
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import record_features
 from tamiz.table.views import select_rows, with_metadata, without_target
 
 _RULES = ("best", "one_standard_error")

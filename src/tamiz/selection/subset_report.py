@@ -31,8 +31,7 @@ from tamiz.selection.subset_record import (
 from tamiz.statistics.cuts import EqualFrequency
 from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
-from tamiz.table.row_groups import weight_groups_equally
-from tamiz.table.views import select_rows
+from tamiz.table.views import select_rows, weight_groups_equally
 
 if TYPE_CHECKING:
     from tamiz.selection.subset_selector import SubsetSelector

@@ -54,8 +54,7 @@ from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import HasSetNotes, HasSetWarnings
 from tamiz.table.base import Table
 from tamiz.table.date_parts import expand_dates
-from tamiz.table.factory import as_table
-from tamiz.table.feature_checks import record_features
+from tamiz.table.factory import as_table, record_features
 from tamiz.table.schema import Schema
 from tamiz.table.views import has_all_rows, select_columns, with_metadata, with_target
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -144,6 +143,8 @@ def _stack_columns(columns: list[Any], n_rows: int, dtype: type) -> NDArray[Any]
 class Statistic(ABC):
     """A sufficient statistic, updated block by block and merged; the result does not depend on how the rows are grouped.
 
+    A subclass is a dataclass: its fields state what is computed, and `__post_init__` sets the sums of no rows.
+
     Attributes
     ----------
     columns : tuple of int
@@ -156,13 +157,13 @@ class Statistic(ABC):
     n_samples: int = 0
 
     @property
-    @abstractmethod
     def key(self) -> Hashable:
         """Identifies what the statistic computes: statistics with equal keys have equal values, so one of them suffices."""
+        return type(self), *(getattr(self, one.name) for one in fields(self) if one.compare)  # type: ignore[arg-type]  # a dataclass
 
-    @abstractmethod
     def empty(self) -> Self:
         """Return a new statistic of the same key without rows."""
+        return replace(self)  # type: ignore[type-var]  # a dataclass
 
     @abstractmethod
     def update(self, block: Block) -> Self:
@@ -186,6 +187,7 @@ def merge_statistics(totals: list[Any], others: list[Any]) -> list[Any]:
     return totals or others
 
 
+@dataclass(eq=False)
 class WholeColumns(Statistic):
     """A statistic of whole columns, one after another; a column index beyond the table means the target.
 
@@ -193,21 +195,13 @@ class WholeColumns(Statistic):
     files use no memory before.
     """
 
-    results: dict[int, Any]
+    columns: tuple[int, ...]
 
-    def __init__(self, columns: tuple[int, ...]) -> None:
-        self.columns = columns
-        self.results = {}
-        self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in columns}
+    def __post_init__(self) -> None:
+        self.results: dict[int, Any] = {}
+        self._values: dict[int, list[NDArray[Any]]] = {column: [] for column in self.columns}
         self._y: list[NDArray[Any]] = []
         self._weights: list[Floats] = []
-
-    def for_columns(self, columns: tuple[int, ...]) -> Self:
-        """Return a new statistic of some of the columns without rows."""
-        made = copy(self)
-        made.n_samples = 0
-        WholeColumns.__init__(made, columns)
-        return made
 
     def update(self, block: Block) -> Self:
         for column in self.columns:
@@ -225,6 +219,10 @@ class WholeColumns(Statistic):
         self._weights += other._weights
         self.n_samples += other.n_samples
         return self
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Compute the results of the columns, by `_map_columns`."""
 
     def _target(self, block: Block) -> NDArray[Any]:
         """Return the target of the rows, in the form in which it is kept."""

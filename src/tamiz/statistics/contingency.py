@@ -5,9 +5,9 @@ Categorical columns are coded by their levels, and numeric columns by their cut 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -53,7 +53,14 @@ class Coding:
         none = np.empty(0)
         return tuple((c, n, self.edges.get(c, none).tobytes()) for c, n in sorted(self.sizes.items()))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Coding) and self.fingerprint == other.fingerprint
 
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+@dataclass(eq=False)
 class ContingencyTables(Statistic):
     """Weighted contingency tables of pairs of columns.
 
@@ -63,11 +70,13 @@ class ContingencyTables(Statistic):
         One table for each pair; its last row and column count missing values.
     """
 
-    def __init__(self, pairs: Sequence[tuple[int, int]], coding: Coding) -> None:
-        self.pairs = tuple(pairs)
-        self.coding = coding
+    pairs: Sequence[tuple[int, int]]
+    coding: Coding
+
+    def __post_init__(self) -> None:
+        self.pairs = tuple(self.pairs)
         self.columns = tuple(sorted({column for pair in self.pairs for column in pair}))
-        self._shapes = [(coding.sizes[a] + 1, coding.sizes[b] + 1) for a, b in self.pairs]
+        self._shapes = [(self.coding.sizes[a] + 1, self.coding.sizes[b] + 1) for a, b in self.pairs]
         self._starts = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
         # The cells of all tables, one table after the other.
         self._cells = np.zeros(self._starts[-1])
@@ -76,10 +85,6 @@ class ContingencyTables(Statistic):
     def tables(self) -> list[Floats]:
         ranges = zip(self._starts, self._starts[1:], self._shapes, strict=False)
         return [self._cells[start:stop].reshape(shape) for start, stop, shape in ranges]
-
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.pairs, self.coding.fingerprint
 
     def empty(self) -> Self:
         made = copy(self)
@@ -104,6 +109,7 @@ class ContingencyTables(Statistic):
         return self
 
 
+@dataclass(eq=False)
 class LevelCounts(Statistic):
     """Weighted counts of the values of each column.
 
@@ -113,17 +119,12 @@ class LevelCounts(Statistic):
         One array for each column; its last entry counts missing values.
     """
 
-    def __init__(self, columns: Sequence[int], coding: Coding) -> None:
-        self.columns = tuple(columns)
-        self.coding = coding
-        self.counts: list[Floats] = [np.zeros(coding.sizes[column] + 1) for column in self.columns]
+    columns: tuple[int, ...]
+    coding: Coding
 
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.columns, self.coding.fingerprint
-
-    def empty(self) -> Self:
-        return type(self)(self.columns, self.coding)
+    def __post_init__(self) -> None:
+        self.columns = tuple(self.columns)
+        self.counts: list[Floats] = [np.zeros(self.coding.sizes[column] + 1) for column in self.columns]
 
     def update(self, block: Block) -> Self:
         for counts, column in zip(self.counts, self.columns, strict=True):
@@ -143,6 +144,7 @@ class LevelCounts(Statistic):
 MAX_CODES = 2**16 - 1
 
 
+@dataclass(eq=False)
 class CodedRows(Statistic):
     """The rows themselves as codes, column by column, in one or two bytes for each value.
 
@@ -161,13 +163,13 @@ class CodedRows(Statistic):
         The workers on which pairs of columns are counted.
     """
 
-    workers: Any = None
+    columns: tuple[int, ...]
+    coding: Coding
+    work_bytes: float = field(default=0.0, compare=False)
+    workers: Any = field(default=None, init=False, compare=False)
 
-    def __init__(self, columns: Sequence[int], coding: Coding, work_bytes: float = 0.0) -> None:
-        self.columns = tuple(columns)
-        self.coding = coding
-        self.work_bytes = work_bytes
-        largest = max((coding.sizes[c] for c in self.columns), default=0)
+    def __post_init__(self) -> None:
+        largest = max((self.coding.sizes[c] for c in self.columns), default=0)
         self.row_bytes = len(self.columns) * (1 if largest <= np.iinfo(np.uint8).max else 2)
         self.dtype: type[np.unsignedinteger[Any]] = np.uint8 if largest <= np.iinfo(np.uint8).max else np.uint16
         self._code_blocks: list[NDArray[np.unsignedinteger[Any]]] = []
@@ -177,13 +179,6 @@ class CodedRows(Statistic):
         """On a worker, there are no further workers."""
         return {name: value for name, value in self.__dict__.items() if name != "workers"}
 
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.columns, self.coding.fingerprint
-
-    def empty(self) -> Self:
-        return type(self)(self.columns, self.coding, self.work_bytes)
-
     def check_memory(self, n_rows: int) -> None:
         """Raise a MemoryError if what counts pairs of these rows needs more than the free memory."""
         subject = f"{n_rows:,} coded rows of {len(self.columns):,} columns"
@@ -191,7 +186,7 @@ class CodedRows(Statistic):
 
     def select(self, columns: Sequence[int]) -> CodedRows:
         """Return the rows of some of the columns, read into memory."""
-        made = CodedRows(columns, self.coding)
+        made = CodedRows(tuple(columns), self.coding)
         at = [self.columns.index(column) for column in columns]
         made.codes = self.codes[at] if isinstance(self.codes, np.ndarray) else self.codes.read(at)
         made.weight, made.n_samples = np.asarray(self.weight), self.n_samples

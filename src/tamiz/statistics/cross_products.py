@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from copy import copy
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -166,6 +167,7 @@ class LevelIndicators(NamedTuple):
     missing_level: int | None = None
 
 
+@dataclass(eq=False)
 class ScatterMatrix(Statistic):
     """Weighted means of columns, and their weighted cross products about the means.
 
@@ -193,25 +195,20 @@ class ScatterMatrix(Statistic):
         Weighted sum over the rows of (x - mean)(x - mean)', where a missing value counts as the mean.
     """
 
-    mean: Floats
-    total_weight: float
+    numeric: tuple[int, ...]
+    categorical: tuple[LevelIndicators, ...]
+    incomplete: tuple[int, ...] = ()
+    with_squares: bool = field(default=False, kw_only=True)
 
-    def __init__(
-        self,
-        numeric: tuple[int, ...],
-        categorical: tuple[LevelIndicators, ...],
-        incomplete: tuple[int, ...] = (),
-        *,
-        with_squares: bool = False,
-    ) -> None:
-        self.with_squares = with_squares and bool(incomplete)
-        self.numeric = numeric
-        self.categorical = categorical
-        self.incomplete = incomplete
-        self.columns = numeric + tuple(one.column for one in categorical)
+    def __post_init__(self) -> None:
+        self.mean: Floats
+        self.total_weight: float
+        incomplete = self.incomplete
+        self.with_squares = self.with_squares and bool(incomplete)
+        self.columns = self.numeric + tuple(one.column for one in self.categorical)
         self._coordinate_columns = owners = [
-            *numeric,
-            *(one.column for one in categorical for _ in range(one.n_levels)),
+            *self.numeric,
+            *(one.column for one in self.categorical for _ in range(one.n_levels)),
         ]
         # 0 means present in every row; the others index the incomplete columns.
         self._presence_index = np.array(
@@ -235,11 +232,6 @@ class ScatterMatrix(Statistic):
         # Sums of w z^2 p'.
         self._squares = np.zeros((n, n_kinds if self.with_squares else 0))
         self._weights = np.zeros((n_kinds, n_kinds))
-
-    @property
-    def key(self) -> Hashable:
-        """Columns, and which of them have missing values."""
-        return type(self), self.numeric, self.categorical, self.incomplete, self.with_squares
 
     def empty(self) -> Self:
         new = copy(self)
@@ -462,6 +454,7 @@ def design_matrix(
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
+@dataclass(eq=False)
 class CommonRows(Statistic):
     """The number of rows in which both of two columns have a value.
 
@@ -470,16 +463,10 @@ class CommonRows(Statistic):
     counts : ndarray of shape (n_columns, n_columns), int64
     """
 
-    def __init__(self, columns: Sequence[int]) -> None:
-        self.columns = tuple(columns)
-        self.counts = np.zeros((len(columns), len(columns)), dtype=np.int64)
+    columns: tuple[int, ...]
 
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.columns
-
-    def empty(self) -> Self:
-        return type(self)(self.columns)
+    def __post_init__(self) -> None:
+        self.counts = np.zeros((len(self.columns), len(self.columns)), dtype=np.int64)
 
     def update(self, block: Block) -> Self:
         # Sums of so few ones are exact in float32.

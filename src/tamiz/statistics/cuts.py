@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,13 +177,16 @@ class EqualWidth(Discretization):
         return np.unique(low * (1 - share) + high * share)
 
 
+@dataclass(eq=False)
 class CutPoints(WholeColumns):
     """Ascending cut points of numeric columns by one rule, exact because they use every value."""
 
-    def __init__(self, columns: tuple[int, ...], rule: Discretization, n_classes: int) -> None:
-        super().__init__(columns)
-        self.rule = rule
-        self.n_classes = n_classes if rule.needs_classes else 1
+    rule: Discretization = field(compare=False)
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.n_classes = self.n_classes if self.rule.needs_classes else 1
 
     @property
     def edges(self) -> dict[int, Floats]:
@@ -191,10 +194,7 @@ class CutPoints(WholeColumns):
 
     @property
     def key(self) -> Hashable:
-        return type(self), self.columns, type(self.rule), *self.rule.get_params().items(), self.n_classes
-
-    def empty(self) -> Self:
-        return type(self)(self.columns, self.rule, self.n_classes)
+        return super().key, type(self.rule), *self.rule.get_params().items()
 
     def _target(self, block: Block) -> Codes:
         """Return the classes of the rows; one class for a rule that uses none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from tamiz.kernels.moments import class_moments, paired_moments, sort_by_class
 from tamiz.statistics.base import Block, Statistic
 
 
+@dataclass(eq=False)
 class ClassMoments(Statistic):
     """Moments of each column within each class of the target.
 
@@ -22,22 +23,16 @@ class ClassMoments(Statistic):
         missing.
     """
 
-    def __init__(self, columns: tuple[int, ...], n_classes: int) -> None:
-        self.columns = columns
-        self.n_classes = n_classes
-        shape = (n_classes, len(columns))
+    columns: tuple[int, ...]
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        shape = (self.n_classes, len(self.columns))
         self.weight = np.zeros(shape)
         self.mean = np.zeros(shape)
         self.squared_deviations = np.zeros(shape)
         self.minimum = np.full(shape, np.inf)
         self.maximum = np.full(shape, -np.inf)
-
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.columns, self.n_classes
-
-    def empty(self) -> Self:
-        return type(self)(self.columns, self.n_classes)
 
     def _labels(self, block: Block) -> np.ndarray:
         assert block.y is not None
@@ -75,35 +70,28 @@ class ClassMoments(Statistic):
         return self
 
 
+@dataclass(eq=False)
 class Moments(ClassMoments):
-    def __init__(self, columns: tuple[int, ...], n_classes: int = 1) -> None:
-        super().__init__(columns, n_classes)
+    """Moments of each column in all rows."""
+
+    n_classes: int = 1
 
     def _labels(self, block: Block) -> np.ndarray:
         return np.zeros(len(block.rows), dtype=np.int32)
 
 
+@dataclass(eq=False)
 class LevelMoments(ClassMoments):
     """Moments of a numeric target within each level of one categorical column.
 
-    A missing value is one more level, or its row is not used.
+    A missing value is the last of the classes, or its row is not used.
     """
 
-    def __init__(self, column: int, n_levels: int, *, missing_is_level: bool) -> None:
-        super().__init__((column,), n_levels + missing_is_level)
-        self.n_levels = n_levels
-        self.missing_is_level = missing_is_level
-
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.columns, self.n_levels, self.missing_is_level
-
-    def empty(self) -> Self:
-        return type(self)(self.columns[0], self.n_levels, missing_is_level=self.missing_is_level)
+    missing_is_level: bool
 
     def _labels(self, block: Block) -> np.ndarray:
         codes = block.column(self.columns[0])
-        return np.where(codes < 0, np.int32(self.n_levels if self.missing_is_level else 0), codes)
+        return np.where(codes < 0, np.int32(self.n_classes - 1 if self.missing_is_level else 0), codes)
 
     def _values(self, block: Block, column: int) -> np.ndarray:
         assert block.y is not None
@@ -111,6 +99,7 @@ class LevelMoments(ClassMoments):
         return y if self.missing_is_level else np.where(block.column(column) < 0, np.nan, y)
 
 
+@dataclass(eq=False)
 class TargetCovariances(Statistic):
     """Sums of squares and products of each numeric column and a numeric target, over the rows in which the column has a value.
 
@@ -122,9 +111,10 @@ class TargetCovariances(Statistic):
         Weighted sums of squares and of products about the means.
     """
 
-    def __init__(self, columns: tuple[int, ...]) -> None:
-        self.columns = columns
-        self._sums = np.zeros((6, len(columns)))
+    columns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        self._sums = np.zeros((6, len(self.columns)))
 
     weight = property(lambda self: self._sums[0])
     column_mean = property(lambda self: self._sums[1])
@@ -132,13 +122,6 @@ class TargetCovariances(Statistic):
     column_squares = property(lambda self: self._sums[3])
     target_squares = property(lambda self: self._sums[4])
     products = property(lambda self: self._sums[5])
-
-    @property
-    def key(self) -> Hashable:
-        return type(self), self.columns
-
-    def empty(self) -> Self:
-        return type(self)(self.columns)
 
     def update(self, block: Block) -> Self:
         part = self.empty() if self.n_samples else self

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ class RankCovariance:
     products: float
 
 
+@dataclass(eq=False)
 class TargetRanks(WholeColumns):
     """Midranks of the numeric one of column and target, summed over the groups of the other; products of ranks for two numbers.
 
@@ -47,13 +48,9 @@ class TargetRanks(WholeColumns):
     missing value of a categorical column is one more level; otherwise its row is not used.
     """
 
-    def __init__(
-        self, columns: tuple[int, ...], n_levels: Mapping[int, int], n_classes: int, *, missing_is_level: bool
-    ) -> None:
-        super().__init__(columns)
-        self.n_levels = dict(n_levels)
-        self.n_classes = n_classes
-        self.missing_is_level = missing_is_level
+    n_levels: Mapping[int, int] = field(compare=False)
+    n_classes: int
+    missing_is_level: bool
 
     @property
     def ranks(self) -> dict[int, GroupRanks | RankCovariance]:
@@ -61,12 +58,7 @@ class TargetRanks(WholeColumns):
 
     @property
     def key(self) -> Hashable:
-        """Columns, levels and classes."""
-        return type(self), self.columns, *self.n_levels.items(), self.n_classes, self.missing_is_level
-
-    def empty(self) -> Self:
-        """Return a new statistic of the same key without rows."""
-        return type(self)(self.columns, self.n_levels, self.n_classes, missing_is_level=self.missing_is_level)
+        return super().key, *self.n_levels.items()
 
     def finish(self) -> None:
         y = np.concatenate([np.empty(0, dtype=np.int32 if self.n_classes else np.float64), *self._y])

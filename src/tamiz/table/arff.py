@@ -18,9 +18,9 @@ from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, is_every_row
+from tamiz.table.build import ColumnSource, OpenOptions, build_table
 from tamiz.table.csv_layout import find_encoding
-from tamiz.table.encoded_table import ColumnSource, OpenOptions, build_table, is_every_row
 from tamiz.table.kinds import LARGEST_EXACT_INTEGER, RawColumn, to_numbers
 from tamiz.table.text_values import as_exact_integers, as_integers_or_codes
 
@@ -380,7 +380,7 @@ def open_arff(path: Path, options: OpenOptions) -> Table:
     use_file_weights = bool(rows.weights) and options.weight is None and options.reader is None
     if use_file_weights:
         options = replace(options, weight=_read_weights(rows))
-    opened = build_table(ColumnSource(list(by_name), load, make_frame, describe_row), options)
+    opened = build_table(ColumnSource(list(by_name), len(rows), load, make_frame, describe_row), options)
     if use_file_weights:
         sentence = (
             f"The file contains a weight for {len(rows.weights):,} of {len(rows):,} rows; the others have weight 1."

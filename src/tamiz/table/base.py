@@ -1,14 +1,15 @@
-"""Base class of tables: a schema, blocks of rows, and one loop that fills statistics from the blocks."""
+"""Tables: a schema, blocks of rows, and one loop that fills statistics from the blocks; `EncodedTable` has one block."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVarTuple
 
 import joblib
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +23,9 @@ from tamiz.table.schema import Schema
 from tamiz.table.worker_tasks import GROUP_PIECES, fill_on_workers, find_worker_block
 
 Statistics = TypeVarTuple("Statistics")
+MakeFrame = Callable[[Sequence[str], Indices], Any]
+
+MIN_ROWS = 2
 
 # Number of rows of a piece of work; pieces of wide tables have fewer. Statistics are filled piece by piece and merged in order, so
 # that the size of the pieces fixes the last bits of every sum: they are equal for a table in memory and in a file, and at any
@@ -190,3 +194,92 @@ def _fill_groups(wanted: list[Any], blocks: Iterator[Block], size: int) -> Itera
         totals = merge_statistics(totals, filled)
     if totals:
         yield totals
+
+
+class EncodedTable(Table):
+    """A table of encoded columns in one block. Columns share the user's memory if possible; they may be stored on disk.
+
+    Parameters
+    ----------
+    schema : Schema
+    block : Block
+        The used columns in all rows.
+    rows : ndarray of shape (n_rows,) or None
+        The position of each row in the user's table; None if no row was left out.
+    make_frame : callable
+        Returns columns of the user's table by their names and the positions of rows.
+    column_names : sequence of str, default=None
+        The columns of the user's table, including columns with a role and excluded columns; by default those of the schema.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        block: Block,
+        rows: Indices | None,
+        make_frame: MakeFrame,
+        column_names: Sequence[str] | None = None,
+    ) -> None:
+        self.schema = schema
+        self.column_names = tuple(schema.names if column_names is None else column_names)
+        self._block = block
+        self._rows = rows
+        self._make_frame = make_frame
+
+    def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
+        yield self._block if columns is None else self._block.select_columns(columns)
+
+    def frame_by_name(self, names: Sequence[str], rows: Indices | None = None) -> Any:
+        """Return columns of the user's table by name, with their original types."""
+        row_numbers = self.row_numbers if rows is None else self.row_numbers[rows]
+        if names:
+            return self._make_frame(names, row_numbers)
+        # A frame without columns still has a number of rows, which only a column can provide: one is read and dropped.
+        return frame_columns_at(self._make_frame(self.column_names[:1], row_numbers), [])
+
+    @property
+    def row_numbers(self) -> Indices:
+        """The position of each row in the user's table."""
+        return np.arange(self.schema.n_rows) if self._rows is None else self._rows
+
+
+def frame_columns_at(table: Any, positions: Sequence[int]) -> Any:
+    """Return columns of an array or an eager data frame by position; without positions, a table of as many rows and no columns."""
+    frame = nw.from_native(table, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return table[:, list(positions)]
+    if not positions:
+        # In narwhals, selecting no columns also removes the rows; dropping all columns keeps them.
+        return frame.drop(frame.columns).to_native()
+    # polars names a column "column_0" that has no name and is selected by position; the names of pandas need not be text.
+    by_name = frame.implementation.is_polars()
+    return (frame.select(frame.columns[j] for j in positions) if by_name else frame[:, list(positions)]).to_native()
+
+
+def check_enough_rows(n: int) -> None:
+    """Raise a DataError for a table of fewer than 2 rows."""
+    if n < MIN_ROWS:
+        raise DataError(f"The table has {n} sample (row); at least {MIN_ROWS} are needed.")
+
+
+def target_array(table: Table) -> NDArray[Any]:
+    """Return the target of each row: int32 codes of its classes, or float64."""
+    return np.concatenate([np.asarray(block.y) for block in table.blocks([])])
+
+
+def weight_array(table: Table) -> Floats | None:
+    """Return the weight of each row, None if rows have no weights."""
+    if table.schema.weight is None:
+        return None
+    return np.concatenate([block.weight_or_ones for block in table.blocks([])])
+
+
+def weights_or_ones(table: Table) -> Floats:
+    """Return the weight of each row, 1 if rows have no weights."""
+    weight = weight_array(table)
+    return np.ones(table.schema.n_rows) if weight is None else weight
+
+
+def is_every_row(rows: NDArray[np.integer[Any]], n_rows: int) -> bool:
+    """Return whether `rows` are all rows of a table, once each and in order, so that no rows have to be selected."""
+    return len(rows) == n_rows and bool((rows == np.arange(n_rows)).all())

@@ -14,9 +14,10 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import numpy as np
@@ -139,21 +140,25 @@ def _open_column_file(path: Path) -> ColumnFile:
 class LazyColumn(NDArrayOperatorsMixin, ABC):
     """A column that is read when it is used: a slice of it is lazy as well, and any other use reads it as an array.
 
+    A subclass is a dataclass.
+
     Attributes
     ----------
+    rows : range or ndarray
+        The rows of the source that are the rows of the column.
     dtype : numpy.dtype
     """
 
     ndim = 1
-    dtype: np.dtype[Any]
+    rows: Any
+    dtype: Any
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Return the number of rows."""
+        return len(self.rows)
 
-    @abstractmethod
-    def slice_rows(self, rows: slice) -> LazyColumn:
+    def slice_rows(self, rows: slice) -> Self:
         """Return a range of rows, not read yet."""
+        return replace(self, rows=self.rows[rows])  # type: ignore[type-var]  # a dataclass
 
     @abstractmethod
     def read(self) -> NDArray[Any]:
@@ -185,63 +190,45 @@ class LazyColumn(NDArrayOperatorsMixin, ABC):
         return getattr(ufunc, method)(*read, **options)
 
 
+@dataclass(eq=False)
 class FileColumn(LazyColumn):
     """A column in a file.
 
-    Parameters
+    Attributes
     ----------
     file : ColumnFile
     start : int
         Position of the column's first byte in the file.
-    dtype : numpy.dtype
-    rows : range
-        The rows of the column that are read.
     """
 
-    def __init__(self, file: ColumnFile, start: int, dtype: np.dtype[Any], rows: range) -> None:
-        self._file = file
-        self._start = start
-        self._rows = rows
-        self.dtype = dtype
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def slice_rows(self, rows: slice) -> FileColumn:
-        return FileColumn(self._file, self._start, self.dtype, self._rows[rows])
+    file: ColumnFile
+    start: int
+    dtype: np.dtype[Any]
+    rows: range
 
     def read(self) -> NDArray[Any]:
         values = np.empty(len(self), self.dtype)
-        self._file.read_into(self._start + self._rows.start * self.dtype.itemsize, values)
+        self.file.read_into(self.start + self.rows.start * self.dtype.itemsize, values)
         return values
 
 
+@dataclass(eq=False)
 class RowSubsetColumn(LazyColumn):
-    """Some rows of another column.
+    """Some rows of another column, ascending; a row may occur more than once."""
 
-    Parameters
-    ----------
-    column : ndarray or LazyColumn
-    rows : ndarray of row numbers, ascending; a row may occur more than once
-    """
+    column: Any
+    rows: Indices
 
-    def __init__(self, column: Any, rows: Indices) -> None:
-        self._column = column
-        self._rows = rows
-        self.dtype = column.dtype
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def slice_rows(self, rows: slice) -> RowSubsetColumn:
-        return RowSubsetColumn(self._column, self._rows[rows])
+    @property
+    def dtype(self) -> Any:
+        return self.column.dtype
 
     def read(self) -> NDArray[Any]:
         """Return the values; of the other column, only the rows from the first to the last are read."""
-        if not len(self._rows):
+        rows = self.rows
+        if not len(rows):
             return np.empty(0, self.dtype)
-        first, last = self._rows[0], self._rows[-1]
-        between = np.asarray(self._column[first : last + 1])
+        between = np.asarray(self.column[rows[0] : rows[-1] + 1])
         # Equal lengths do not suffice: a row may occur twice and another not at all.
-        is_contiguous = len(between) == len(self._rows) and (np.diff(self._rows) == 1).all()
-        return between if is_contiguous else between[self._rows - first]
+        is_contiguous = len(between) == len(rows) and (np.diff(rows) == 1).all()
+        return between if is_contiguous else between[rows - rows[0]]

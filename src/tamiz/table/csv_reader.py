@@ -25,10 +25,10 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory import format_bytes, free_memory, resident_memory
-from tamiz.table.base import Table
+from tamiz.table.base import Table, is_every_row
+from tamiz.table.build import ColumnSource, OpenOptions, build_table
 from tamiz.table.column_storage import ColumnStore, temporary_store
 from tamiz.table.csv_layout import Layout, find_layout
-from tamiz.table.encoded_table import ColumnSource, OpenOptions, build_table, is_every_row
 from tamiz.table.kinds import LARGEST_EXACT_INTEGER, RawColumn
 from tamiz.table.schema import Kind
 from tamiz.table.text_values import (
@@ -353,7 +353,7 @@ def _open_layout(layout: Layout, options: OpenOptions, store: ColumnStore) -> Ta
         return frame if is_every_row(rows, n_rows) else frame.take(pa.array(rows))
 
     memory = _BYTES_PER_ROW * n_rows
-    return build_table(ColumnSource(layout.names, load, make_frame, describe_row, store.store, memory), options)
+    return build_table(ColumnSource(layout.names, n_rows, load, make_frame, describe_row, store.store, memory), options)
 
 
 def _undeclared_columns(names: Sequence[str], options: OpenOptions) -> set[str]:

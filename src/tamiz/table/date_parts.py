@@ -7,7 +7,7 @@ and a cut point on it separates rows by when they were recorded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats, Indices
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
-from tamiz.table.base import Table
+from tamiz.table.base import Table, frame_columns_at
 from tamiz.table.column_storage import LazyColumn
-from tamiz.table.encoded_table import frame_columns_at
 from tamiz.table.schema import Column, Schema
 from tamiz.table.views import View
 
@@ -121,15 +120,6 @@ def split_dates(table: Table) -> Table:
     return _DatePartTable(table, replace(schema, columns=tuple(columns), notes=tuple(notes)))
 
 
-def merge_date_parts(schema: Schema) -> Schema:
-    """Return the schema of the user's table for a schema with calendar parts: a date is used if one of its parts is used."""
-    if not schema.split_dates:
-        return schema
-    needed = {column.date_part[0] for column in schema.columns if column.date_part and column.exclusion_reason is None}
-    own = (column for column in schema.columns if not column.date_part)
-    return replace(schema, columns=tuple(replace(c, exclusion_reason=None) if c.name in needed else c for c in own))
-
-
 def split_dates_like(table: Table, schema: Schema) -> Table:
     """Return new rows, read with `merge_date_parts(schema)`, with the calendar parts of the schema."""
     n_missing = {column.name: column.n_missing for column in table.schema.columns}
@@ -196,21 +186,17 @@ def _varying_parts(table: Table, dates: Sequence[int]) -> list[list[str]]:
     return [[part for p, part in enumerate(DATE_PARTS) if smallest[k, p] < largest[k, p]] for k in range(len(dates))]
 
 
+@dataclass(eq=False)
 class _DatePartColumn(LazyColumn):
     """A calendar part of dates that are read when the part is used."""
 
-    def __init__(self, dates: Any, part: str) -> None:
-        self._dates, self._part = dates, part
-        self.dtype = np.dtype(np.float64)
-
-    def __len__(self) -> int:
-        return len(self._dates)
-
-    def slice_rows(self, rows: slice) -> _DatePartColumn:
-        return _DatePartColumn(self._dates[rows], self._part)
+    # The dates, of which slices are lazy.
+    rows: Any
+    part: str
+    dtype: Any = field(default=np.dtype(np.float64), init=False)
 
     def read(self) -> Floats:
-        return calendar_part(np.asarray(self._dates), self._part)
+        return calendar_part(np.asarray(self.rows), self.part)
 
 
 class _DatePartTable(View):

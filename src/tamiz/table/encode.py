@@ -1,6 +1,6 @@
 """Rows of a table as points: numbers, optionally standardised, and scaled indicators of the levels of categories.
 
-`Encoding` is the fitted map of the used columns; `TableEncoder` applies it to new rows, `MatrixEncoder` to those of a matrix.
+`Encoding` is the fitted map of the used columns. The encoders apply it, or another way to read rows, to new rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from tamiz.arrays import Floats, divide_or_zero, is_missing
+from tamiz.arrays import Floats, Indices, divide_or_zero, is_missing
 from tamiz.exceptions import DataError
 from tamiz.kernels.matrix_products import project_rows
 from tamiz.kernels.moments import centre_rows
@@ -35,14 +35,13 @@ from tamiz.storage.invariants import (
     Integer,
     Invariants,
     ListOf,
-    Number,
     OneOf,
     Strings,
 )
-from tamiz.table.base import Table
+from tamiz.table.base import Table, weights_or_ones
 from tamiz.table.factory import align_to_schema
+from tamiz.table.kinds import LARGEST_NUMBER
 from tamiz.table.schema import Schema
-from tamiz.table.views import weights_or_ones
 
 # What imputation by the mean is for the indicators of a categorical column, for notes.
 INDICATOR_MEANS = " (in a categorical column, each indicator with the share of its level)"
@@ -72,8 +71,6 @@ class Encoding:
         A coordinate is (x - centre) / scale. Where x is missing it is `fill`, the coordinate of the mean.
     n_missing : int
         Number of missing values, which are replaced by the mean of their column.
-    total_weight : float
-        The sum of the weights; the number of rows if they have none.
     """
 
     names: list[str]
@@ -83,7 +80,6 @@ class Encoding:
     scale: Floats
     fill: Floats
     n_missing: int
-    total_weight: float
 
     invariants: ClassVar[Invariants] = {
         "names": Strings("d"),
@@ -102,7 +98,6 @@ class Encoding:
         ),
         "fill": FloatArray("d"),
         "n_missing": Integer(),
-        "total_weight": Number(0.0),
     }
 
     @classmethod
@@ -115,9 +110,7 @@ class Encoding:
         check_has_features(table.schema)
         moments = coordinate_moments(table)
         spread = moments.std[: len(table.schema.numeric)]
-        return cls.from_moments(
-            table.schema, moments.mean, spread if standardize else None, moments.total_weight, centred=centred
-        )
+        return cls.from_moments(table.schema, moments.mean, spread if standardize else None, centred=centred)
 
     @classmethod
     def from_moments(
@@ -125,7 +118,6 @@ class Encoding:
         schema: Schema,
         mean: Floats,
         spread: Floats | None,
-        total_weight: float,
         *,
         centred: bool = True,
         level_scale: Floats | None = None,
@@ -150,8 +142,12 @@ class Encoding:
             scale,
             fill,
             n_missing,
-            total_weight,
         )
+
+    @classmethod
+    def of_numbers(cls, names: list[str], centre: Floats, scale: Floats) -> Encoding:
+        """Return the encoding of columns of complete numbers."""
+        return cls(names, tuple(range(len(names))), (), centre, scale, np.zeros(len(names)), 0)
 
     @cached_property
     def is_identity(self) -> bool:
@@ -227,17 +223,14 @@ class CoordinateMoments:
     ----------
     mean, squared_deviations, present_weight : ndarray of shape (n_coordinates,)
         The mean of the present values, the weighted sum of squared deviations from it, and the sum of their weights.
-    total_weight : float
-        The sum of the weights of all rows.
     """
 
     mean: Floats
     squared_deviations: Floats
     present_weight: Floats
-    total_weight: float
 
     @classmethod
-    def of(cls, moments: Moments, counts: LevelCounts, total_weight: float) -> CoordinateMoments:
+    def of(cls, moments: Moments, counts: LevelCounts) -> CoordinateMoments:
         mean, squares, weights = [moments.mean[0]], [moments.squared_deviations[0]], [moments.weight[0]]
         for count in counts.counts:
             present = float(count[:-1].sum())
@@ -245,7 +238,7 @@ class CoordinateMoments:
             mean.append(share)
             squares.append(present * share * (1 - share))
             weights.append(np.full(len(share), present))
-        return cls(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights), total_weight)
+        return cls(np.concatenate(mean), np.concatenate(squares), np.concatenate(weights))
 
     @property
     def std(self) -> Floats:
@@ -258,7 +251,7 @@ def coordinate_moments(table: Table) -> CoordinateMoments:
     schema = table.schema
     coding = Coding(schema.n_levels, {})
     moments, counts = table.reduce(Moments(schema.numeric), LevelCounts(schema.categorical, coding))
-    return CoordinateMoments.of(moments, counts, sum(float(block.weight_or_ones.sum()) for block in table.blocks([])))
+    return CoordinateMoments.of(moments, counts)
 
 
 def level_indicators(schema: Schema) -> tuple[LevelIndicators, ...]:
@@ -300,24 +293,18 @@ class RowEncoder(ABC):
 
 
 class CoordinateEncoder(RowEncoder):
-    """Encoder of rows as coordinates (x - mean) / scale, and their projections.
+    """Encoder of rows as the coordinates of an encoding, and their projections."""
 
-    Attributes
-    ----------
-    names, columns : list of str
-        The name of every coordinate, and of its column.
-    level_spans : list of tuple (int, int)
-        The coordinates start : stop that are indicators of one column each.
-    n_missing : int
-        Number of missing values in the rows of the fit.
-    """
+    encoding: Encoding
 
-    names: list[str]
-    columns: list[str]
-    mean: Floats
-    scale: Floats
-    level_spans: list[tuple[int, int]]
-    n_missing: int
+    @property
+    def n_coordinates(self) -> int:
+        return len(self.encoding.names)
+
+    @property
+    def columns(self) -> list[str]:
+        """The name of the column of every coordinate."""
+        return self.encoding.names
 
     @abstractmethod
     def read(self, X: Any) -> Any:
@@ -370,7 +357,7 @@ class TableEncoder(CoordinateEncoder):
             return encoder.encode_table(table), encoder
         # Numbers without missing values are the coordinates; their means replace missing values of new rows.
         weights, zeros = weights_or_ones(table), np.zeros(len(schema.numeric))
-        encoder = cls(schema, Encoding.from_moments(schema, zeros, None, weights.sum(), centred=False), missing)
+        encoder = cls(schema, Encoding.from_moments(schema, zeros, None, centred=False), missing)
         rows = encoder.encode_table(table)
         if fill_missing:
             fill = weights @ rows / weights.sum()
@@ -378,33 +365,9 @@ class TableEncoder(CoordinateEncoder):
         return rows, encoder
 
     @property
-    def names(self) -> list[str]:  # type: ignore[override]  # read only
-        return self.encoding.names
-
-    @property
-    def columns(self) -> list[str]:  # type: ignore[override]
+    def columns(self) -> list[str]:
         levels = (one.column for one in self.encoding.indicators for _ in range(one.n_levels))
         return [self.schema.columns[j].name for j in (*self.encoding.numeric, *levels)]
-
-    @property
-    def mean(self) -> Floats:  # type: ignore[override]
-        return self.encoding.centre
-
-    @property
-    def scale(self) -> Floats:  # type: ignore[override]
-        return self.encoding.scale
-
-    @property
-    def level_spans(self) -> list[tuple[int, int]]:  # type: ignore[override]
-        return self.encoding.level_spans
-
-    @property
-    def n_missing(self) -> int:  # type: ignore[override]
-        return self.encoding.n_missing
-
-    @property
-    def n_coordinates(self) -> int:
-        return len(self.encoding.names)
 
     def table_schema(self) -> Schema:
         return self.schema
@@ -566,3 +529,69 @@ def _imputation_note(schema: Schema, incomplete: list[int], method: str, *, new_
     of_rows = " of new rows" if new_rows else ""
     text = f"{schema.n_missing:,} missing {values}{of_rows} {were} replaced by column means before computing distances."
     return ImputationNote(text, "the distances of rows")
+
+
+@dataclass(frozen=True)
+class IdentityEncoder(RowEncoder):
+    """Encoder of rows that are used unchanged: sparse rows and distances."""
+
+    def encode(self, X: Any) -> Any:
+        return X
+
+
+@dataclass(frozen=True)
+class SchemaEncoder(RowEncoder):
+    """Encoder of tables that the points read themselves, such as `GowerPoints`.
+
+    Attributes
+    ----------
+    schema : Schema
+    """
+
+    schema: Schema
+
+    invariants: ClassVar[Invariants] = {"schema": InstanceOf(Schema)}
+
+    def encode(self, X: Any) -> Any:
+        return X
+
+    def table_schema(self) -> Schema:
+        return self.schema
+
+
+def refuse_not_finite(rows: Indices) -> None:
+    """Raise DataError if there are rows with values that are not finite."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} a NaN or an infinite value; distances need finite ones. "
+            "Fill such values in or leave such rows out."
+        )
+
+
+def refuse_too_large(rows: Indices) -> None:
+    """Raise DataError if there are rows with numbers that are too large."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} a number above {LARGEST_NUMBER:g}, too large to be squared. Change the unit."
+        )
+
+
+def refuse_zero_rows(rows: Indices) -> None:
+    """Raise DataError if there are rows of zeros."""
+    if len(rows):
+        raise DataError(
+            f"{describe_rows(rows)} only zeros and so no direction, which is what the cosine distance compares. "
+            "Leave such rows out, or use the Euclidean distance."
+        )
+
+
+def refuse_empty_rows(values: Floats, row_numbers: Indices) -> None:
+    """Raise DataError if a row has only missing values; `values` has one row per column of the table."""
+    empty = np.ones(values.shape[1], dtype=bool)
+    for column in values:
+        empty &= np.isnan(column)
+    if empty.any():
+        rows = describe_rows(row_numbers[np.flatnonzero(empty)])
+        raise DataError(
+            f"{rows} no value in any column that varies, and so no distance to others. Leave such rows out."
+        )

@@ -1,12 +1,11 @@
-"""Functions that return a `Table`: `open_table` for files and data, `as_table` for the arguments of `fit`.
+"""Tables from what users pass: `open_table` reads files and data, `as_table` the arguments of `fit`.
 
 New rows for a fitted model are read with the model's schema: `open_with_reader` finds columns by name, `align_to_schema` by
-position.
+position. The last functions read the rest of what an estimator needs of X: its numbers of rows and columns, names and type.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -20,19 +19,36 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
 
+from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.memory import SizeLike, limit_memory, parse_size
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
+from tamiz.statistics.base import Block
 from tamiz.table import registry
-from tamiz.table.base import Table
-from tamiz.table.date_parts import merge_date_parts, split_dates_like
-from tamiz.table.encoded_table import EncodedTable, OpenOptions, SchemaReader, encode_known_column
-from tamiz.table.in_memory import column_loader, eager_frame, is_frame, open_array, open_frame, to_raw_column
-from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind
-from tamiz.table.sparse import SparseTable, open_sparse
+from tamiz.table.base import EncodedTable, Table
+from tamiz.table.build import OpenOptions, SchemaReader
+from tamiz.table.date_parts import split_dates_like
+from tamiz.table.in_memory import (
+    SparseTable,
+    as_frame,
+    check_matrix,
+    column_loader,
+    default_names,
+    eager_frame,
+    is_frame,
+    mask_infinite,
+    open_array,
+    open_frame,
+    open_sparse,
+    to_raw_column,
+)
+from tamiz.table.known_columns import encode_known_column
+from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind, merge_date_parts
 
 # The workers of a command, which is the caller of a study too.
 _executor: ContextVar[Executor | None] = ContextVar("tamiz_executor", default=None)
@@ -329,8 +345,7 @@ def align_to_schema(X: Any, schema: Schema) -> Table:
         X = X.frame([j for j, column in enumerate(X.schema.columns) if not column.date_part])
     sparse_table = SparseTable(X) if sparse.issparse(X) else None
     names, load = column_loader(X) if sparse_table is None else (sparse_table.names, sparse_table.raw_column)
-    if len(names) != schema.n_columns:
-        raise DataError(f"X has {len(names)} features, but fit had {schema.n_columns}.")
+    check_n_columns(len(names), schema.n_columns)
     n = len(load(names[0]))
     rows = np.arange(n) if row_numbers is None else row_numbers
 
@@ -345,7 +360,7 @@ def align_to_schema(X: Any, schema: Schema) -> Table:
     if sparse_table is not None:
         values |= sparse_table.as_floats().lazy_columns(j for j in values if columns[j].is_number)
     warn_user(warnings)
-    return EncodedTable(Schema(tuple(columns), n), values, None, None, rows, lambda *_: X)
+    return EncodedTable(Schema(tuple(columns), n), Block(range(n), values, None, None), rows, lambda *_: X)
 
 
 def _same_columns(new: Schema, known: Schema) -> bool:
@@ -356,30 +371,161 @@ def _same_columns(new: Schema, known: Schema) -> bool:
     return all((a.name, a.kind, a.levels) == (b.name, b.kind, b.levels) for a, b in pairs)
 
 
-def mask_infinite(data: Any) -> tuple[Any, bytes]:
-    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
+def count_rows(X: Any) -> int:
+    """Return the number of rows of any input that is accepted as a table."""
+    if isinstance(X, Table):
+        return X.schema.n_rows
+    if sparse.issparse(X):
+        return int(X.shape[0])
+    if isinstance(X, str | os.PathLike):
+        return as_table(X).schema.n_rows
+    if (frame := as_frame(X)) is not None:
+        # For a lazy frame only the number of rows is computed.
+        return int(frame.lazy().select(nw.len()).collect().item())
+    return len(check_matrix(X))
 
-    Without infinite values the data is returned as it is, with an empty hash.
+
+def row_numbers(X: Any) -> Indices | None:
+    """Return the numbers of the rows in the user's table; None if they are counted from 0."""
+    return X.row_numbers if isinstance(X, Table) else None
+
+
+def as_array(X: Any, expectation: str) -> NDArray[Any]:
+    """Return X as a two-dimensional array; raise TypeError with `expectation` for a table."""
+    if isinstance(X, Table):
+        schema = X.schema
+        raise TypeError(
+            f"{expectation}, got a Table of {schema.n_rows:,} rows and {schema.n_columns:,} columns. Its frame() is one."
+        )
+    return check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X)
+
+
+def find_sparse_matrix(X: Any) -> Any:
+    """Return the sparse matrix of X; None if there is none.
+
+    X is a sparse matrix, or a table opened from one whose columns are all numeric, used and without missing values.
     """
-    if isinstance(data, np.ndarray):
-        infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
-        return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
-    if not is_frame(data):
-        return data, b""
-    frame, digest = eager_frame(data), b""
-    for j, dtype in enumerate(frame.schema.values()):
-        if not dtype.is_float():
-            continue
-        series = frame[:, j]
-        values = series.to_numpy().astype(np.float64, copy=False)
-        infinite = np.isinf(values)
-        if infinite.any():
-            digest += str(j).encode() + _position_digest(infinite, values)
-            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
-            frame = frame.with_columns(masked)
-    return (frame.to_native(), digest) if digest else (data, b"")
+    if not isinstance(X, Table):
+        return X if sparse.issparse(X) else None
+    if any(not column.is_number or column.n_missing or column.exclusion_reason for column in X.schema.columns):
+        return None
+    first = X.frame([0], np.zeros(1, dtype=np.intp))
+    return X.frame() if sparse.issparse(first) else None
 
 
-def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
-    at = np.flatnonzero(infinite)
-    return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()
+def float_dtype(X: Any) -> type[np.floating[Any]]:
+    """Return float32 if all numbers of a table are float32, otherwise float64."""
+    if X is None:
+        return np.float64
+    if isinstance(X, Table):
+        return next(X.blocks()).dtype
+    if (frame := as_frame(X)) is not None:
+        kinds = [kind for kind in frame.collect_schema().values() if kind.is_numeric() or kind.is_temporal()]
+        return np.float32 if kinds and all(kind == nw.Float32 for kind in kinds) else np.float64
+    dtype = X.dtype if sparse.issparse(X) else check_matrix(X).dtype
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def mixed_table_tags(tags: Tags) -> Tags:
+    """Set an estimator's tags to accept missing values, text, categories and sparse matrices, and return them."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.sparse = True
+    tags.input_tags.string = True
+    tags.input_tags.categorical = True
+    if tags.transformer_tags is not None:
+        tags.transformer_tags.preserves_dtype = []
+    return tags
+
+
+def record_features(estimator: Any, X: Any) -> None:
+    """Set `n_features_in_`, and `feature_names_in_` if the columns have names, as scikit-learn does; delete both if X is None."""
+    if X is None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            estimator.__dict__.pop(name, None)
+        return
+    if not isinstance(X, Table):
+        check_features(estimator, X, reset=True)
+        return
+    estimator.n_features_in_ = X.schema.n_columns
+    estimator.feature_names_in_ = np.array(X.schema.names, dtype=object)
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
+    """Raise a ValueError if the columns of X are not those of fit; without `n_features_in_` there is no check."""
+    if not reset and not hasattr(estimator, "n_features_in_"):
+        return
+    if sparse.issparse(X):
+        if X.ndim != 2:
+            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a table has rows and columns.")
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("feature_names_in_", None)
+        elif X.shape[1] != estimator.n_features_in_:
+            name = type(estimator).__name__
+            raise DataError(
+                f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
+            )
+        return
+    if isinstance(X, Table):
+        _check_names(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, X.schema.names)
+        return
+    # The names of a frame suffice; a lazy frame is collected without its rows.
+    frame = as_frame(X)
+    table = check_matrix(X) if frame is None else _frame_of_names(frame)
+    validate_data(estimator, table, reset=reset, skip_check_array=True)
+
+
+def check_n_columns(n_columns: int, n_fitted: int) -> None:
+    """Raise a DataError if new rows have another number of columns than the rows of fit."""
+    if n_columns != n_fitted:
+        raise DataError(f"X has {n_columns} features, but fit had {n_fitted}.")
+
+
+def _frame_of_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Any:
+    """Return a frame without rows, whose names every version of scikit-learn reads."""
+    head = eager_frame(frame.head(0))
+    if head.implementation.is_polars() and not hasattr(head.to_native(), "__dataframe__"):
+        import pyarrow as pa
+
+        # scikit-learn before 1.9 reads names by this protocol, which polars 2 does not have.
+        return pa.table({name: [] for name in head.columns})
+    return head.to_native()
+
+
+def check_graph_columns(X: Any, schema: Schema) -> None:
+    """Raise DataError if the columns of X are not those of the table that a graph was built from.
+
+    They are compared in number, and in name if both tables have names. No rows are read.
+    """
+    expected = merge_date_parts(schema).names
+    names: list[str] | None = None
+    if isinstance(X, Table):
+        names = merge_date_parts(X.schema).names
+    elif (frame := as_frame(X)) is not None:
+        names = [str(name) for name in frame.collect_schema().names()]
+    n_columns = len(names) if names is not None else (X if sparse.issparse(X) else check_matrix(X)).shape[1]
+    if n_columns != len(expected):
+        columns = "1 column" if len(expected) == 1 else f"{len(expected):,} columns"
+        raise DataError(f"The graph was built from {columns} and X has {n_columns:,}. Build a graph of X.")
+    if names is None or expected == default_names(n_columns) or names == default_names(n_columns):
+        return
+    for j, (name, known) in enumerate(zip(names, expected, strict=True)):
+        if name != known:
+            raise DataError(
+                f"Column {j} of X is {name!r}, but {known!r} in the table that the graph was built from. Pass the columns in the "
+                "same order, or build a graph of X."
+            )
+
+
+def _check_names(fitted: Any, n_fitted: int, names: list[str]) -> None:
+    if len(names) != n_fitted:
+        raise DataError(
+            f"The table has {len(names)} columns, but fit had {n_fitted}. Open it with open_table(..., schema=model.schema_) to "
+            "select the columns of fit."
+        )
+    for j, name in enumerate(names if fitted is not None else ()):
+        if name != fitted[j]:
+            raise DataError(
+                f"Column {j} of the table is {name!r}, but in fit it was {fitted[j]!r}. Reorder the columns, or open the table "
+                "with open_table(..., schema=model.schema_), which finds columns by name."
+            )

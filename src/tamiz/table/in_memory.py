@@ -1,9 +1,13 @@
-"""Tables in memory: arrays, and data frames of every library that narwhals supports; single vectors as codes and weights."""
+"""Tables in memory: data frames of every library that narwhals supports, arrays, and sparse matrices, whose columns are made dense
+one at a time; single vectors as codes and weights.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Number
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,22 +16,24 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.kernels.moments import add_deviations
 from tamiz.runtime import parallel
-from tamiz.runtime.user_warnings import warn_user
-from tamiz.table.base import Table
-from tamiz.table.encoded_table import (
+from tamiz.table.base import EncodedTable, Table, frame_columns_at, is_every_row
+from tamiz.table.build import (
     ColumnSource,
-    EncodedTable,
+    Features,
     OpenOptions,
+    Roles,
+    assemble_table,
     build_table,
-    frame_columns_at,
-    is_every_row,
-    to_row_numbers,
+    feature_names,
+    read_roles,
 )
+from tamiz.table.column_storage import LazyColumn
 from tamiz.table.kinds import (
     LARGEST_EXACT_INTEGER,
     LARGEST_NUMBER,
@@ -39,10 +45,10 @@ from tamiz.table.kinds import (
     level_text,
     numeric_column,
     small_spread,
-    small_spread_warnings,
     to_numbers,
 )
-from tamiz.table.schema import Column
+from tamiz.table.roles import to_row_numbers
+from tamiz.table.schema import Column, Kind
 from tamiz.table.text_values import as_exact_integers
 
 # Rows from which is inferred whether a column of Python objects has repeated words.
@@ -218,7 +224,7 @@ def open_frame(data: Any, options: OpenOptions) -> EncodedTable:
         part = eager_frame(frame_columns_at(frame_data.to_native(), [positions[name] for name in wanted]))
         return (part if is_every_row(rows, len(part)) else part[rows.tolist(), :]).to_native()
 
-    return build_table(ColumnSource(names, load, make_frame), options)
+    return build_table(ColumnSource(names, len(frame), load, make_frame), options)
 
 
 def open_array(data: Any, options: OpenOptions) -> EncodedTable:
@@ -231,26 +237,23 @@ def open_array(data: Any, options: OpenOptions) -> EncodedTable:
         original = original if options.frame_data is None else options.frame_data
         return original[:, [int(name[1:]) for name in wanted]][rows]
 
-    exact = array.dtype.kind in "iu" and _is_beyond_float(array)
-    if (
-        array.dtype.kind in "fiu"
-        and not exact
-        and options.kinds is None
-        and not options.role_by_column
-        and options.reader is None
-    ):
-        return _open_numbers(array, names, options, make_frame)
-    return build_table(ColumnSource(names, load, make_frame, has_names=False), options)
+    source = ColumnSource(names, len(array), load, make_frame, has_names=False)
+    if options.kinds is None and not options.role_by_column and options.reader is None and _is_plain(array):
+        roles = read_roles(source, options)
+        return assemble_table(source, options, roles, _describe_matrix(array, names, roles))
+    return build_table(source, options)
 
 
-def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, make_frame: Any) -> EncodedTable:
-    """Open a matrix of numbers without a copy, unless its type must change or rows are left out."""
-    # `build_table` reads the target and the other roles, with a placeholder for the columns of the matrix.
-    placeholder = RawColumn("x0", np.arange(len(array), dtype=np.float64)[::-1])
-    frame = build_table(ColumnSource(["x0"], lambda _: placeholder, make_frame), options)
+def _is_plain(array: NDArray[Any]) -> bool:
+    """Whether a matrix has numbers that float64 represents."""
+    return array.dtype.kind == "f" or (array.dtype.kind in "iu" and not _is_beyond_float(array))
+
+
+def _describe_matrix(array: NDArray[Any], names: list[str], roles: Roles) -> Features:
+    """Return the columns of a matrix of numbers, without a copy unless its type must change or rows are left out."""
     numbers = np.asarray(array, dtype=to_float_type(array.dtype))
-    if frame.schema.n_dropped:
-        numbers = numbers[frame.row_numbers]
+    if roles.rows is not None:
+        numbers = numbers[roles.rows]
     deviations = _deviations_from_first(numbers)
     columns: list[Column] = []
     for j, name in enumerate(names):
@@ -258,13 +261,13 @@ def _open_numbers(array: NDArray[Any], names: list[str], options: OpenOptions, m
         if deviations[j] <= LARGEST_NUMBER:
             columns.append(Column(name, "numeric", constant=not deviations[j]))
             continue
-        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {int(frame.row_numbers[at])}")
+        n_missing = check_finite(numbers[:, j], name, lambda at: f"row {roles.row_number(at)}")
         columns.append(numeric_column(name, "numeric", numbers[:, j], n_missing, inferred=False))
     # Where no value is missing, the sum of the deviations bounds the spread.
     suspects = np.flatnonzero((deviations != 0) & ~(deviations >= len(numbers) * SMALLEST_SPREAD)).tolist()
-    warn_user(small_spread_warnings({names[j]: small_spread(numbers[:, j]) for j in suspects}))
+    spreads = {names[j]: small_spread(numbers[:, j]) for j in suspects}
     values = {j: numbers[:, j] for j, column in enumerate(columns) if column.exclusion_reason is None}
-    return frame.with_features(columns, values, names, numbers if len(values) == len(columns) else None)
+    return Features(columns, values, spreads=spreads, matrix=numbers if len(values) == len(columns) else None)
 
 
 def to_float_type(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
@@ -288,6 +291,160 @@ def _deviations_from_first(numbers: Numbers) -> Numbers:
     with np.errstate(over="ignore", invalid="ignore"):
         total: Numbers = np.sum(list(parallel.map_blocks(sum_deviations, spans)), axis=0)
     return np.where(np.abs(first) <= LARGEST_NUMBER, total, np.nan)
+
+
+@dataclass(eq=False)
+class SparseColumn(LazyColumn):
+    """A column of a sparse matrix in canonical form (row indices sorted and without duplicates), made dense when it is read."""
+
+    matrix: sparse.csc_array
+    column: int
+    rows: range
+
+    @property
+    def dtype(self) -> Any:
+        return self.matrix.dtype
+
+    def read(self) -> NDArray[Any]:
+        start, stop = self.matrix.indptr[self.column : self.column + 2]
+        rows, data = self.matrix.indices[start:stop], self.matrix.data[start:stop]
+        if len(self.rows) < self.matrix.shape[0]:
+            first, end = np.searchsorted(rows, [self.rows.start, self.rows.stop])
+            rows, data = rows[first:end] - self.rows.start, data[first:end]
+        values = np.zeros(len(self.rows), self.dtype)
+        values[rows] = data
+        return values
+
+
+class SparseTable:
+    """A sparse matrix as columns x0, x1, ...
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n_rows, n_columns)
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        if matrix.ndim != 2:
+            raise ValueError(f"Expected 2D array, got {matrix.ndim}D array instead: a table has rows and columns.")
+        if matrix.dtype.kind == "c":
+            raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
+        check_shape(*matrix.shape)
+        columns = sparse.csc_array(matrix)
+        if not columns.has_canonical_format:
+            columns = columns.copy()
+            columns.sum_duplicates()
+        self._matrix = columns
+        self.n_rows, n_columns = columns.shape
+        self.names = [f"x{j}" for j in range(n_columns)]
+
+    def raw_column(self, name: str) -> RawColumn:
+        return raw_from_array(name, SparseColumn(self._matrix, int(name[1:]), range(self.n_rows)).read())
+
+    def as_floats(self) -> SparseTable:
+        """Return the table with float32 or float64 values."""
+        return SparseTable(self._matrix.astype(to_float_type(self._matrix.dtype), copy=False))
+
+    def take_rows(self, rows: Indices) -> SparseTable:
+        return SparseTable(self._matrix.tocsr()[rows])
+
+    def lazy_columns(self, columns: Iterable[int]) -> dict[int, Any]:
+        """Return columns that are made dense when they are used."""
+        return {j: SparseColumn(self._matrix, j, range(self.n_rows)) for j in columns}
+
+    def describe_columns(self, describe_row: Callable[[int], str]) -> list[Column]:
+        """Return the descriptions of the columns; raise a DataError for infinite or too large numbers.
+
+        `describe_row` turns the position of a row into words of the message.
+        """
+        data, starts = self._matrix.data, self._matrix.indptr
+        if (too_large := np.flatnonzero(np.abs(data) > LARGEST_NUMBER)).size:
+            j = int(np.searchsorted(starts, too_large[0], side="right")) - 1
+            check_finite(np.asarray(self.lazy_columns([j])[j]), self.names[j], describe_row)
+        columns_of_missing = np.searchsorted(starts, np.flatnonzero(np.isnan(data)), side="right") - 1
+        counts = np.bincount(columns_of_missing, minlength=len(self.names))
+        smallest, largest = self._extremes
+        are_constant = (smallest == largest) & (counts == 0)
+        return [
+            Column(name, "numeric", n_missing=n_missing, constant=True, exclusion_reason="no value is present")
+            if n_missing == self.n_rows
+            else Column(name, "numeric", n_missing=n_missing, constant=constant)
+            for name, n_missing, constant in zip(self.names, counts.tolist(), are_constant.tolist(), strict=True)
+        ]
+
+    def small_spreads(self, columns: Iterable[int]) -> dict[str, float | None]:
+        """Return the spreads of those columns in which the squares of differences underflow, by name."""
+        smallest, largest = self._extremes
+        spreads = largest - smallest
+        small = (spreads > 0) & (spreads < SMALLEST_SPREAD)
+        return {self.names[j]: float(spreads[j]) for j in columns if small[j]}
+
+    @cached_property
+    def _extremes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The smallest and the largest present value of each column; both NaN where no value is present."""
+        smallest, largest = self._matrix.nanmin(axis=0), self._matrix.nanmax(axis=0)
+        return smallest.toarray().ravel(), largest.toarray().ravel()
+
+
+def open_sparse(data: Any, options: OpenOptions) -> EncodedTable:
+    """Open a sparse matrix; its columns are named x0, x1, ...
+
+    Numbers remain sparse. `build_table` encodes dense columns for booleans, for columns of another kind than numeric, and for new
+    rows that are read with a schema.
+    """
+    table = SparseTable(data)
+
+    def make_frame(wanted: Sequence[str], rows: Indices) -> Any:
+        matrix = data.tocsr()
+        part = matrix if is_every_row(rows, table.n_rows) else matrix[rows]
+        return part if list(wanted) == table.names else part[:, [int(name[1:]) for name in wanted]]
+
+    source = ColumnSource(table.names, table.n_rows, table.raw_column, make_frame, has_names=False)
+    if data.dtype.kind == "b" or options.reader is not None or not _all_numeric(table.names, options.kinds):
+        return build_table(source, options)
+    roles = read_roles(source, options)
+    features = [int(name[1:]) for name in feature_names(source, options)]
+    numbers = (table if roles.rows is None else table.take_rows(roles.rows)).as_floats()
+    described = numbers.describe_columns(lambda at: f"row {roles.row_number(at)}")
+    columns, lazy_columns = [described[j] for j in features], numbers.lazy_columns(features)
+    values = {k: lazy_columns[j] for k, j in enumerate(features) if columns[k].exclusion_reason is None}
+    found = Features(columns, values, spreads=numbers.small_spreads(features))
+    return assemble_table(source, options, roles, found)
+
+
+def _all_numeric(names: Sequence[str], kinds: Mapping[str, Kind] | Kind | None) -> bool:
+    if isinstance(kinds, Mapping):
+        return set(kinds.values()) <= {"numeric"} and set(names).issuperset(kinds)
+    return kinds in (None, "numeric")
+
+
+def mask_infinite(data: Any) -> tuple[Any, bytes]:
+    """Return an array or a frame with missing in place of infinite values, and a hash of the positions of these.
+
+    Without infinite values the data is returned as it is, with an empty hash.
+    """
+    if isinstance(data, np.ndarray):
+        infinite = np.isinf(data) if data.dtype.kind == "f" else np.zeros(0, dtype=bool)
+        return (np.where(infinite, np.nan, data), _position_digest(infinite, data)) if infinite.any() else (data, b"")
+    if not is_frame(data):
+        return data, b""
+    frame, digest = eager_frame(data), b""
+    for j, dtype in enumerate(frame.schema.values()):
+        if not dtype.is_float():
+            continue
+        series = frame[:, j]
+        values = series.to_numpy().astype(np.float64, copy=False)
+        infinite = np.isinf(values)
+        if infinite.any():
+            digest += str(j).encode() + _position_digest(infinite, values)
+            masked = nw.new_series(series.name, np.where(infinite, np.nan, values), backend=frame.implementation)
+            frame = frame.with_columns(masked)
+    return (frame.to_native(), digest) if digest else (data, b"")
+
+
+def _position_digest(infinite: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> bytes:
+    at = np.flatnonzero(infinite)
+    return hashlib.sha256(at.tobytes() + np.signbit(values.ravel()[at]).tobytes()).digest()
 
 
 def check_shape(n_rows: int, n_columns: int) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -203,9 +202,6 @@ _PIECE_VALUES = 2**16
 # Rows in which most columns have a fraction or a repeated value.
 _HEAD_ROWS = 2**10
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-
-_MIDNIGHT = " 00:00:00"
 
 _TIME_NAME_PATTERN = re.compile(
     r"(^|[_. ])(?i:years?|months?|weeks?|days?|dates?|hours?|minutes?|seconds?|times?|timestamps?|periods?|age)($|[_. ])",
@@ -478,23 +474,18 @@ def _parse_numbers(name: str, values: pa.Array, describe_row: Callable[[int], st
         if (dates := as_dates(pc.utf8_trim_whitespace(values))) is not None:
             return dates
         for at, text in enumerate(values.to_pylist()):
-            if text is not None and not _reads_as_number(text):
+            if text is not None and not reads_as_number(text):
                 raise DataError(f"{describe_row(at)}, column {name}: {text!r} is not a number.") from None
         return np.array([np.nan if text is None else float(text) for text in values.to_pylist()])
 
 
-def _reads_as_number(text: str) -> bool:
+def reads_as_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
         return False
     # Python accepts underscores between digits; in a table they are not part of a number.
     return "_" not in text
-
-
-def _number_as_level(text: str) -> str:
-    """Return the level of a number; an integer keeps all its digits."""
-    return str(int(text)) if _INTEGER.fullmatch(text) else _number_text(float(text))
 
 
 def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_name: bool = True) -> EncodedColumn:
@@ -522,7 +513,7 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_nam
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
-    return EncodedColumn(column, _recode(codes, present, levels), warnings)
+    return EncodedColumn(column, recode(codes, present, levels), warnings)
 
 
 def _text_format_warning(name: str, format_name: str, example: str) -> Verdict:
@@ -587,72 +578,9 @@ def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[ND
     return table.take(codes, mode="wrap") if codes.dtype.kind == "i" else table[codes], present
 
 
-def level_codes(raw: RawColumn, levels: tuple[str, ...]) -> NDArray[Any]:
-    """Return the values as codes of the given levels; values that are not among them are missing."""
-    return match_levels(raw, levels).codes
-
-
-@dataclass(frozen=True)
-class LevelCodes:
-    """Values as codes of known levels.
-
-    Attributes
-    ----------
-    codes : ndarray
-        -1 for values that are missing or not among the levels.
-    unknown : tuple of str
-        The values that are not among the levels.
-    n_unknown : int
-        Number of rows with such a value.
-    """
-
-    codes: NDArray[Any]
-    unknown: tuple[str, ...] = ()
-    n_unknown: int = 0
-
-
-def match_levels(raw: RawColumn, levels: tuple[str, ...]) -> LevelCodes:
-    """Return the values as codes of the given levels, and the values that are not among them.
-
-    A value is matched by its text. If that is not among the levels, it is matched as a number, as true or false, or as a day,
-    because the spelling of these may change from file to file. If a level has leading zeros, all levels are codes and numbers are
-    matched by their text only.
-    """
-    codes, present = observed_levels(raw)
-    known = set(levels)
-    if known.issuperset(present):
-        return LevelCodes(_recode(codes, present, levels))
-    are_codes = any(_reads_as_number(level) and _number_as_level(level) != level for level in levels)
-    spellings = partial(_level_spellings, allow_numbers=not are_codes)
-    matched = [next((text for text in spellings(word) if text in known), word) for word in present]
-    unknown = tuple(sort_levels({word for word in matched if word not in known}))
-    if not unknown:
-        return LevelCodes(_recode(codes, matched, levels))
-    unknown_codes = [code for code, word in enumerate(matched) if word not in known]
-    n_unknown = int(np.count_nonzero(np.isin(codes, unknown_codes)))
-    return LevelCodes(_recode(codes, matched, levels), unknown, n_unknown)
-
-
-def missing_codes(n_rows: int, levels: Sequence[str]) -> NDArray[Any]:
-    return np.full(n_rows, -1, dtype=_code_dtype(levels))
-
-
-def _level_spellings(word: str, *, allow_numbers: bool) -> Iterator[str]:
-    """Yield the levels that a value may belong to, its own text first."""
-    yield word
-    number = word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
-    if allow_numbers and _reads_as_number(number) and np.isfinite(float(number)):
-        yield _number_as_level(number)
-    if word.lower() in ("true", "false"):
-        yield word.capitalize()
-    # A column of days was read with the time 00:00:00.
-    if word.endswith(_MIDNIGHT):
-        yield word.removesuffix(_MIDNIGHT)
-
-
-def _recode(codes: NDArray[Any], old_levels: list[str], levels: Sequence[str]) -> NDArray[Any]:
+def recode(codes: NDArray[Any], old_levels: list[str], levels: Sequence[str]) -> NDArray[Any]:
     """Convert codes of `old_levels` to codes of `levels`, in the narrowest type; -1 for missing values and dropped levels."""
-    dtype = _code_dtype(levels)
+    dtype = code_dtype(levels)
     if old_levels == list(levels):
         return codes.astype(dtype, copy=False)
     order = {level: code for code, level in enumerate(levels)}
@@ -660,7 +588,7 @@ def _recode(codes: NDArray[Any], old_levels: list[str], levels: Sequence[str]) -
     return table.take(codes, mode="wrap")
 
 
-def _code_dtype(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
+def code_dtype(levels: Sequence[str]) -> type[np.signedinteger[Any]]:
     """Return the narrowest integer type for the codes of these levels."""
     return next(dtype for dtype in (np.int8, np.int16, np.int32) if len(levels) <= np.iinfo(dtype).max)
 
@@ -670,8 +598,8 @@ def level_text(value: Any) -> str | None:
         return None
     if isinstance(value, Decimal):
         return f"{value:f}".rstrip("0").rstrip(".") if value.as_tuple().exponent else str(value)  # no trailing zeros
-    return _number_text(value) if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
-def _number_text(value: float) -> str:
+def number_text(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < LARGEST_EXACT_INTEGER else repr(float(value))

@@ -20,9 +20,9 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.executors import Workers, check_folder
 from tamiz.runtime.memory import stated_limit
 from tamiz.runtime.user_warnings import list_names
-from tamiz.table.base import Table
+from tamiz.table.base import Table, is_every_row
+from tamiz.table.build import ColumnSource, OpenOptions, build_table
 from tamiz.table.column_storage import temporary_store
-from tamiz.table.encoded_table import ColumnSource, OpenOptions, build_table, is_every_row
 from tamiz.table.in_memory import raw_from_arrow
 from tamiz.table.kinds import RawColumn
 from tamiz.table.text_values import encode_dictionary
@@ -179,6 +179,7 @@ def _open_columnar(path: Path, options: OpenOptions, file_format: str) -> Table:
             store.choose_location(8 * columns.n_rows * len(columns.names))
         source = ColumnSource(
             columns.names,
+            columns.n_rows,
             columns,
             columns.frame,
             store=store.store,

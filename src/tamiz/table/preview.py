@@ -12,16 +12,15 @@ import pyarrow as pa
 from tamiz.exceptions import DataError
 from tamiz.runtime.memory import format_bytes, free_memory, limit_memory
 from tamiz.table import column_storage
+from tamiz.table.build import OpenOptions
 from tamiz.table.csv_layout import find_layout
 from tamiz.table.csv_reader import open_csv
-from tamiz.table.encoded_table import OpenOptions
 from tamiz.table.in_memory import open_frame
-from tamiz.table.kinds import RawColumn, level_codes
+from tamiz.table.known_columns import missing_codes
 from tamiz.table.parquet import FORMAT_BY_SUFFIX, open_dataset, read_head
 from tamiz.table.schema import Schema
 
 # The codes of this column have the type of those of any column with the same levels.
-_EMPTY_COLUMN = RawColumn("", pa.array([], pa.string()))
 _HEAD_BYTES = 2**20
 _HEAD_ROWS = 2**13
 
@@ -47,7 +46,7 @@ class Preview:
     def column_bytes(self, column: int) -> int:
         """Return the memory of a column; `column` may be the number of the target."""
         described = self.schema.column(column)
-        size = 8 if described.is_number else level_codes(_EMPTY_COLUMN, described.levels).itemsize
+        size = 8 if described.is_number else missing_codes(0, described.levels).itemsize
         return size * self.schema.n_rows
 
 

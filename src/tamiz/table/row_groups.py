@@ -22,11 +22,11 @@ from tamiz.arrays import Codes, Indices, is_missing
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
-from tamiz.table.base import Table
+from tamiz.table.base import Table, target_array
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import observed_levels
 from tamiz.table.schema import Column
-from tamiz.table.views import target_array, weight_array, with_weight
+from tamiz.table.views import has_group_level_target, has_repeated_groups
 
 # The rows are sorted by a column if its rank correlation with the row number exceeds this; some rows may be out of order.
 _MIN_ROW_CORRELATION = 0.999
@@ -307,40 +307,6 @@ _MAX_CHANCE_CONSTANT = 1e-6
 _MAX_ID_ROWS, _MAX_ID_COLUMNS = 200_000, 200
 
 
-def weight_groups_equally(table: Table) -> Table:
-    """Return the table for criteria that count rows: if the target is constant within every group, each group counts as one row.
-
-    If the target is constant within groups, the rows of a group repeat one observation of it. Each row is then weighted by 1 / the
-    number of rows of its group, times its own weight, so that cut points and scores are those of as many independent rows as there
-    are groups. This is the effective number of rows at an intraclass correlation of 1, so that scores are not overstated.
-
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    Table
-        The table itself if no group has several rows, if it has no target, or if the target varies within a group.
-
-    References
-    ----------
-    Kish (1965), Survey Sampling, section 5.4: the design effect 1 + (m - 1) rho of clusters of m rows.
-    """
-    groups = table.groups
-    if groups is None or not _has_repeated_groups(groups) or not _is_group_level_target(table, groups):
-        return table
-    weight = 1.0 / np.bincount(groups)[groups]
-    own = weight_array(table)
-    if own is not None:
-        weight *= own
-    if table.schema.weight_kind == "sampling":
-        # The effective sample size is that of the groups: `scale_to_effective_size` of their weights.
-        of_group = np.bincount(groups, weight)
-        weight *= of_group.sum() / np.square(of_group).sum()
-    return with_weight(table, weight, f"1 / rows of {table.schema.groups!r}")
-
-
 def untestable_reason(table: Table) -> str:
     """Return why p-values are not valid, "" where they are: tests need independent rows.
 
@@ -350,7 +316,7 @@ def untestable_reason(table: Table) -> str:
     ----------
     table : Table
     """
-    if table.groups is not None and _has_repeated_groups(table.groups):
+    if table.groups is not None and has_repeated_groups(table.groups):
         return "the rows of a group are not independent"
     if table.time is not None:
         return "rows in time are not independent"
@@ -367,12 +333,12 @@ def group_warnings(table: Table) -> list[Verdict]:
     table : Table
     """
     groups, schema = table.groups, table.schema
-    if groups is None or not _has_repeated_groups(groups):
+    if groups is None or not has_repeated_groups(groups):
         return []
     n_groups, name = len(np.unique(groups)), schema.groups or "group"
     inspected = _inspect_columns(table, groups)
     warnings = []
-    if schema.target is not None and _is_group_level_target(table, groups):
+    if schema.target is not None and has_group_level_target(table, groups):
         sentence = (
             f"The target {schema.target.name!r} has one value in each of the {n_groups:,} groups of {name!r}: scores from counts, "
             f"their cut points and CFS weight each of the {schema.n_rows:,} rows by 1 / the number of rows of its group, so that "
@@ -405,20 +371,6 @@ class _GroupedColumn:
     column: int
     identifies: bool
     is_group_level: bool
-
-
-def _has_repeated_groups(groups: Codes) -> bool:
-    return bool(np.bincount(groups).max() > 1)
-
-
-def _is_group_level_target(table: Table, groups: Codes) -> bool:
-    """Whether the target is constant within every group."""
-    if table.schema.target is None:
-        return False
-    y = target_array(table)
-    value_of_group = np.empty(int(groups.max()) + 1, y.dtype)
-    value_of_group[groups] = y
-    return bool((y == value_of_group[groups]).all())
 
 
 def _inspect_columns(table: Table, groups: Codes) -> list[_GroupedColumn]:

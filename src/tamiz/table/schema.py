@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import ClassVar, Literal, Self
 
@@ -311,3 +311,12 @@ def sort_levels(levels: Iterable[str]) -> list[str]:
         # Integers are compared exactly: beyond 2**53 float64 would merge several.
         return sorted(listed, key=lambda level: (int(level) if level.lstrip("+-").isdecimal() else float(level), level))
     return sorted(listed)
+
+
+def merge_date_parts(schema: Schema) -> Schema:
+    """Return the schema of the user's table for a schema with calendar parts: a date is used if one of its parts is used."""
+    if not schema.split_dates:
+        return schema
+    needed = {column.date_part[0] for column in schema.columns if column.date_part and column.exclusion_reason is None}
+    own = (column for column in schema.columns if not column.date_part)
+    return replace(schema, columns=tuple(replace(c, exclusion_reason=None) if c.name in needed else c for c in own))

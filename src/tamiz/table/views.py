@@ -20,9 +20,9 @@ from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.runtime.random import sample_rows
 from tamiz.statistics.base import Block
-from tamiz.table.base import Table
+from tamiz.table.base import EncodedTable, Table, check_enough_rows, target_array, weight_array
 from tamiz.table.column_storage import RowSubsetColumn
-from tamiz.table.encoded_table import EncodedTable, check_enough_rows, scale_to_effective_size
+from tamiz.table.roles import scale_to_effective_size
 from tamiz.table.schema import Column, Schema, WeightKind
 from tamiz.table.worker_tasks import find_worker_block, map_columns_on_workers, map_rows_on_workers
 
@@ -71,7 +71,9 @@ class AppendedColumns:
         values.update(enumerate((column for _, column in appended), start=len(own)))
         columns = (*own, *(column for column, _ in appended))
         schema = replace(opened.schema, columns=columns, n_dropped=0, notes=())
-        table = EncodedTable(schema, values, self._y, self._weight, None, self._refuse_frame)
+        table = EncodedTable(
+            schema, Block(range(schema.n_rows), values, self._y, self._weight), None, self._refuse_frame
+        )
         table.copy_roles(opened)
         table.metadata = opened.metadata
         return table
@@ -147,7 +149,9 @@ def _apply_to_block(function: Callable[[Table], Output], schema: Schema, block: 
         for j, column in enumerate(schema.columns)
     )
     part = replace(schema, columns=described, n_rows=len(block.rows), n_dropped=0, groups=None, time=None, notes=())
-    return function(EncodedTable(part, block.values, block.y, block.weight, None, _refuse_frame))
+    return function(
+        EncodedTable(part, replace(block, rows=range(len(block.rows)), numeric_matrix=None), None, _refuse_frame)
+    )
 
 
 def _refuse_frame(names: Sequence[str], rows: Indices) -> Any:  # noqa: ARG001 - the signature of a frame function
@@ -269,6 +273,54 @@ def with_weight(table: Table, weight: Floats, name: str, kind: WeightKind = "fre
     return View(table, {"weight": weight}, schema=schema)
 
 
+def weight_groups_equally(table: Table) -> Table:
+    """Return the table for criteria that count rows: if the target is constant within every group, each group counts as one row.
+
+    If the target is constant within groups, the rows of a group repeat one observation of it. Each row is then weighted by 1 / the
+    number of rows of its group, times its own weight, so that cut points and scores are those of as many independent rows as there
+    are groups. This is the effective number of rows at an intraclass correlation of 1, so that scores are not overstated.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    Table
+        The table itself if no group has several rows, if it has no target, or if the target varies within a group.
+
+    References
+    ----------
+    Kish (1965), Survey Sampling, section 5.4: the design effect 1 + (m - 1) rho of clusters of m rows.
+    """
+    groups = table.groups
+    if groups is None or not has_repeated_groups(groups) or not has_group_level_target(table, groups):
+        return table
+    weight = 1.0 / np.bincount(groups)[groups]
+    own = weight_array(table)
+    if own is not None:
+        weight *= own
+    if table.schema.weight_kind == "sampling":
+        # The effective sample size is that of the groups: `scale_to_effective_size` of their weights.
+        of_group = np.bincount(groups, weight)
+        weight *= of_group.sum() / np.square(of_group).sum()
+    return with_weight(table, weight, f"1 / rows of {table.schema.groups!r}")
+
+
+def has_repeated_groups(groups: Codes) -> bool:
+    return bool(np.bincount(groups).max() > 1)
+
+
+def has_group_level_target(table: Table, groups: Codes) -> bool:
+    """Whether the target is constant within every group."""
+    if table.schema.target is None:
+        return False
+    y = target_array(table)
+    value_of_group = np.empty(int(groups.max()) + 1, y.dtype)
+    value_of_group[groups] = y
+    return bool((y == value_of_group[groups]).all())
+
+
 def with_groups(table: Table, groups: Codes | None, group_names: tuple[str, ...], name: str | None) -> Table:
     """Return a view with other groups of the rows, or without groups; `name` is their name in the schema and in messages."""
     return View(table, groups=groups, group_names=group_names, schema=replace(table.schema, groups=name))
@@ -310,24 +362,6 @@ def metadata_at(metadata: Mapping[str, Any], rows: Indices | slice, n_rows: int)
         name: getattr(value, "iloc", value)[rows] if np.shape(value)[:1] == (n_rows,) else value
         for name, value in values.items()
     }
-
-
-def target_array(table: Table) -> NDArray[Any]:
-    """Return the target of each row: int32 codes of its classes, or float64."""
-    return np.concatenate([np.asarray(block.y) for block in table.blocks([])])
-
-
-def weight_array(table: Table) -> Floats | None:
-    """Return the weight of each row, None if rows have no weights."""
-    if table.schema.weight is None:
-        return None
-    return np.concatenate([block.weight_or_ones for block in table.blocks([])])
-
-
-def weights_or_ones(table: Table) -> Floats:
-    """Return the weight of each row, 1 if rows have no weights."""
-    weight = weight_array(table)
-    return np.ones(table.schema.n_rows) if weight is None else weight
 
 
 def resampled_weights(table: Table, counts: Floats) -> Floats:
@@ -433,16 +467,22 @@ class View(Table):
         return self.table.row_numbers
 
 
+def _roles_at(table: Table, rows: Indices | slice) -> dict[str, Any]:
+    """Return the groups, times and metadata of some rows."""
+    return {
+        "groups": None if table.groups is None else table.groups[rows],
+        "time": None if table.time is None else table.time[rows],
+        "metadata": metadata_at(table.metadata, rows, table.schema.n_rows),
+    }
+
+
 class _RowSlice(View):
     def __init__(self, table: Table, start: int, stop: int) -> None:
-        super().__init__(table)
-        self._start, self._stop = start, stop
         rows = slice(start, stop)
-        self.groups = None if table.groups is None else table.groups[rows]
-        self.time = None if table.time is None else table.time[rows]
+        super().__init__(table, **_roles_at(table, rows))
+        self._start, self._stop = start, stop
         weight = weight_array(table)
         total = None if weight is None else float(weight[rows].sum())
-        self.metadata = metadata_at(table.metadata, rows, table.schema.n_rows)
         self.schema = replace(table.schema, n_rows=stop - start, n_dropped=0, notes=(), total_weight=total)
 
     def blocks(self, columns: Sequence[int] | None = None) -> Iterator[Block]:
@@ -462,11 +502,8 @@ class _RowSlice(View):
 
 class _RowSubset(View):
     def __init__(self, table: Table, rows: Indices) -> None:
-        super().__init__(table)
+        super().__init__(table, **_roles_at(table, rows))
         self._rows = rows
-        self.groups = None if table.groups is None else table.groups[rows]
-        self.time = None if table.time is None else table.time[rows]
-        self.metadata = metadata_at(table.metadata, rows, table.schema.n_rows)
         used = table.schema.used.tolist()
         row_bytes = sum(values.dtype.itemsize for values in next(iter(table.blocks(used))).values.values())
         in_memory = row_bytes * len(rows) <= _MAX_MEMORY_BYTES

@@ -148,7 +148,7 @@ def _n_task_columns(workers: Workers, n_columns: int) -> int:
 
 
 def _fill_columns(workers: Workers, statistic: WholeColumns, block: Shared, n_rows: int) -> WholeColumns:
-    total = statistic.for_columns(statistic.columns)
+    total = statistic.empty()
     total.n_samples = n_rows
     size = _n_task_columns(workers, len(statistic.columns))
     ranges = block_ranges(len(statistic.columns), size)
@@ -162,7 +162,7 @@ def _fill_columns(workers: Workers, statistic: WholeColumns, block: Shared, n_ro
 
 def _fill_whole_columns(task: tuple[Shared, Shared, tuple[int, ...]]) -> dict[int, Any]:
     work, block, columns = task
-    part = work.value.for_columns(columns).update(_read_rows(block.value, 0, len(block.value.rows)))
+    part = replace(work.value, columns=columns).update(_read_rows(block.value, 0, len(block.value.rows)))
     part.finish()
     results: dict[int, Any] = part.results
     return results

@@ -179,7 +179,7 @@ def test_invalid_rules_for_missing_values_are_refused(parameters, message):
 
 
 def test_iterations_that_do_not_converge_are_reported(monkeypatch):
-    monkeypatch.setattr("tamiz.reduction.centred_rows._MAX_STEPS", 3)
+    monkeypatch.setattr("tamiz.reduction.principal_components._MAX_STEPS", 3)
     with pytest.warns(
         TamizWarning, match=r"PCA: the missing values did not converge in 3 steps; the last one moved them by"
     ):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import open_table
-from tamiz.reduction.centred_rows import CentredTable
+from tamiz.reduction.principal_components import CentredTable
 
 
 def mixed(n=300, *, numbers=True):
