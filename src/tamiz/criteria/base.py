@@ -17,10 +17,10 @@ from sklearn.base import BaseEstimator, clone
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import Evaluator
 from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, WeightedTable, sample_log_table
 from tamiz.statistics.independence import ColumnTests
-from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema

@@ -14,14 +14,14 @@ from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.criteria.base import (
     Association,
     GatherFunction,
+    HasSelectionWarnings,
     PairwiseAssociations,
     StatisticRelevance,
     StatisticsCache,
     gather_statistics,
 )
-from tamiz.criteria.chance_information import FEW_VALUES, chance_level_warnings
 from tamiz.criteria.discretization import ColumnCoder
-from tamiz.criteria.joint_information import PairCounter, count_values, read_coded_rows
+from tamiz.criteria.information import FEW_VALUES, PairCounter, chance_level_warnings, count_values, read_coded_rows
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.kernels.contingency import table_entropies
@@ -45,7 +45,7 @@ MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
 _UNCHECKED_BYTES = 2**24
 
 
-class EntropyRelevance(StatisticRelevance):
+class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
     """A relevance that is a function of H(X), H(Y) and I(X; Y)."""
 
     unit: ClassVar[str] = "bits"
