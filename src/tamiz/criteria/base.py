@@ -6,9 +6,11 @@ merits that need them. Most criteria do not read rows: they name the statistics 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
+# In a docstring: a parameter with its description, and the name of one that a base class describes.
+_PARAMETER = re.compile(r"^(\w+) : .*(?:\n {4}.*)+", re.MULTILINE)
+_PARAMETER_NAME = re.compile(r"^\{(\w+)\}$", re.MULTILINE)
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
 ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
 # From numbers of columns, and of columns to copy and permute, to the scores of the columns and the copies in one table.
@@ -66,6 +71,14 @@ class Criterion(BaseEstimator, ABC):
 
     needs_target: ClassVar[bool] = True
     unit: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Complete a docstring: a parameter in braces is replaced by its description in the docstring of a base class."""
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ and _PARAMETER_NAME.search(text := cleandoc(cls.__doc__)):
+            described = (_PARAMETER.finditer(cleandoc(base.__doc__ or "")) for base in cls.__mro__[1:])
+            known = {found[1]: found[0] for matches in described for found in matches}
+            cls.__doc__ = _PARAMETER_NAME.sub(lambda name: known.get(name[1], name[0]), text)
 
     @property
     def reads_target(self) -> bool:

@@ -117,6 +117,18 @@ class InformationMerit(MultiOutputMerit):
     weights count as their effective sample size. Where values are missing it needs missing="category". A pair of columns of five
     values costs about 0.3 milliseconds more for 10,000 rows.
 
+    Parameters
+    ----------
+    missing : {"distribute", "category"}, default="distribute"
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
+    discretization : MDL, EqualFrequency or EqualWidth, default=None
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes. For a numeric target it is
+        EqualFrequency(10), and for merits that use information within the classes EqualFrequency with 3 to 10 intervals, the cube
+        root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+
     References
     ----------
     Spolaôr, Cherman, Monard and Lee (2013), A comparison of multi-label feature selection methods using the problem transformation
@@ -366,14 +378,9 @@ class MIM(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -413,14 +420,9 @@ class MIFS(InformationMerit):
     ----------
     beta : float, default=1.0
         Weight of the redundancy, at least 0.
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -498,9 +500,7 @@ class MRMR(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target. With "correlation" numbers are not cut, and it must be None.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {correction}
 
     Raises
     ------
@@ -641,14 +641,9 @@ class CIFE(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -689,14 +684,9 @@ class ICAP(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -735,14 +725,9 @@ class JMI(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -783,14 +768,9 @@ class DISR(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -830,14 +810,9 @@ class CMIM(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------

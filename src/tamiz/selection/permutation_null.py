@@ -92,12 +92,11 @@ def search_null(
     has_target = merit.reads_target and job.table.schema.target is not None
     if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
         return None
-    reached: StoppingRule = TargetMerit(archive.best_merit)
-    stop = reached if stop is None else stop | reached
 
     def search(y: Target, rng: np.random.Generator) -> tuple[float, int]:
-        table = with_target(job.table, y)
-        found = replace(job, table=table, evaluator=merit.bind(table, rng), rng=rng).run(stop)
+        table, reached = with_target(job.table, y), TargetMerit(archive.best_merit)
+        again = replace(job, table=table, evaluator=merit.bind(table, rng), rng=rng)
+        found = again.run(reached if stop is None else stop | reached)
         if found.interrupted:
             raise KeyboardInterrupt
         return found.best_merit, found.best_size or 0
