@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -21,12 +20,11 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Evaluator
 from tamiz.statistics.base import Statistic
-from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, WeightedTable, sample_log_table
+from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.independence import ColumnTests
 from tamiz.table.base import Table
 from tamiz.table.row_groups import weight_groups_equally
 from tamiz.table.schema import Schema
-from tamiz.table.views import weight_array
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget
@@ -366,58 +364,6 @@ def columns_per_pass(criteria: Sequence[StatisticRelevance], schema: Schema) -> 
 
     gather_statistics(criteria, gather, schema)
     return passes
-
-
-@dataclass(frozen=True)
-class WeightedScorers:
-    """Relevances, by name, that can be recomputed under other row weights: from counts of a coded table, or by refitting models."""
-
-    table: Table
-    coded_table: CodedTable | None
-    logarithms: Floats
-    count_based: dict[str, StatisticRelevance]
-    model_based: dict[str, ReweightedScorer]
-
-    @classmethod
-    def from_relevances(cls, relevances: Mapping[str, Relevance], table: Table, n_weightings: int) -> WeightedScorers:
-        """Return the relevances, by name, that can be recomputed under row weights, about `n_weightings` times."""
-        schema, base = table.schema, weight_array(table)
-        known = sample_log_table(base, schema.n_rows)
-        counted = {name: one for name, one in relevances.items() if isinstance(one, StatisticRelevance)}
-        coded = None
-        if counted:
-            n_classes = schema.n_classes if schema.has_classes else 0
-            coded = CodedTable(table.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
-            sample = coded.with_weights(np.ones(schema.n_rows) if base is None else base, known)
-            for name, relevance in list(counted.items()):
-                try:
-                    relevance.reweighted_scores(sample, schema)
-                except UnsupportedStatisticError:
-                    del counted[name]
-        found = {
-            name: one.make_reweighted_scorer(table, n_weightings)
-            for name, one in relevances.items()
-            if isinstance(one, Reweightable)
-        }
-        fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
-        return cls(table, coded, known, counted, fitted)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the criteria, in the order of `scores`."""
-        return [*self.count_based, *self.model_based]
-
-    def scores(self, weights: Floats) -> Floats:
-        """Return scores of shape (n_weightings, n_criteria, n_used) under weights of shape (n_weightings, n_rows)."""
-        schema = self.table.schema
-        found = []
-        for weight in weights if self.coded_table is not None else ():
-            assert self.coded_table is not None
-            sample = self.coded_table.with_weights(weight, self.logarithms)
-            found.append([one.reweighted_scores(sample, schema) for one in self.count_based.values()])
-        counted = np.array(found).reshape(len(weights), len(self.count_based), schema.n_columns)
-        fitted = [reweighting(weights)[:, None] for reweighting in self.model_based.values()]
-        return np.concatenate([counted, *fitted], axis=1)[:, :, schema.used]
 
 
 class ColumnScores(NamedTuple):

@@ -388,6 +388,13 @@ class Archive(Serializable):
         archive.n_steps_without_gain, archive.last_gain = state["n_steps_without_gain"], state["last_gain"]
         return archive
 
+    def known_merits(self, candidates: Candidates) -> Floats:
+        """Return the merits of candidates, NaN for a set that was not evaluated."""
+        numbers = self.index.lookup(self.index.keys(candidates))
+        merits = np.full(len(candidates), np.nan)
+        merits[numbers >= 0] = self._merits[numbers[numbers >= 0]]
+        return merits
+
     def merits_at(self, numbers: NDArray[np.int64]) -> Floats:
         return self._merits[numbers]
 

@@ -157,7 +157,8 @@ class RankSelector(Selector):
             Further values of the rows, as for `SubsetSelector.fit`: for the estimator and the scorer of `PermutationImportance`.
         """
         requested = self._criterion()
-        check_metadata("RankSelector", estimator_readers(requested), params)
+        if params:
+            check_metadata("RankSelector", estimator_readers(requested), params)
         check_choice("correction", self.correction, CORRECTIONS)
         with parallel.thread_session():
             outputs = read_multioutput(y) if _supports_multioutput(requested) else None

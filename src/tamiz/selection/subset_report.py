@@ -73,11 +73,8 @@ def merits_within_effort(selector: SubsetSelector, table: Table, candidates: Can
 
     A merit that is not computed, or does not exist, is NaN, with a warning in which `description` names the sets.
     """
-    merits = np.full(len(candidates), np.nan)
-    archive = selector.archive_
-    numbers = archive.index.lookup(archive.index.keys(candidates))
-    merits[numbers >= 0] = archive.merits_at(numbers[numbers >= 0])
-    missing = np.flatnonzero(numbers < 0)
+    merits = selector.archive_.known_merits(candidates)
+    missing = np.flatnonzero(np.isnan(merits))
     by_memory = max(_MAX_BYTES // table.schema.n_columns, 1)
     room = min(int(_MAX_EFFORT / max(selector.merit_cost_, 1.0)), _MAX_SETS, by_memory)
     if room < len(missing):

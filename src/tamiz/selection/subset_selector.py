@@ -407,14 +407,11 @@ class SubsetSelector(Selector):
         check_is_fitted(self)
         candidates = Candidates.from_masks(self._check_masks(masks))
         with parallel.thread_session(self.n_jobs):
-            archive = self.archive_
-            numbers = archive.index.lookup(archive.index.keys(candidates))
-            merits = np.empty(len(candidates))
-            known = numbers >= 0
-            merits[known] = archive.merits_at(numbers[known])
-            if not known.all():
+            merits = self.archive_.known_merits(candidates)
+            missing = np.flatnonzero(np.isnan(merits))
+            if len(missing):
                 job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
-                merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
+                merits[missing] = job.evaluator.evaluate(candidates[missing])
         return merits
 
     def _check_masks(self, masks: Any) -> Masks:
@@ -469,7 +466,8 @@ class SubsetSelector(Selector):
     ) -> tuple[SearchJob, Merit]:
         """Return the search prepared for a table, and its merit."""
         merit, search = resolve_merit(self.merit), resolve_search(self.search)
-        check_metadata("SubsetSelector", estimator_readers(merit), metadata)
+        if metadata:
+            check_metadata("SubsetSelector", estimator_readers(merit), metadata)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = make_rng(random_state)
