@@ -15,7 +15,7 @@ from sklearn.metrics.cluster import expected_mutual_information
 
 from tamiz import SubsetSelector, open_table
 from tamiz.criteria import JMI, MRMR
-from tamiz.criteria.chance_information import ExpectedInformation
+from tamiz.criteria.information import ExpectedInformation
 from tamiz.search import Forward
 
 from .data import categorical

@@ -12,8 +12,8 @@ from tamiz.criteria import CFS
 from tamiz.runtime import parallel
 from tamiz.search import BranchAndBound, Exhaustive, Genetic, Seconds
 from tamiz.search.archive import Archive
+from tamiz.search.base import Candidates
 from tamiz.search.runner import run_search
-from tamiz.subsets.candidates import Candidates
 from tamiz.table.factory import as_table
 
 from .credit import credit, needs_credit
@@ -39,7 +39,7 @@ def informative(n_rows, n_columns):
 def timed(benchmark, search, table, *, n_features=None, stop=None, n_jobs=1, rounds=3):
     """Time a search over a prepared table and return its archive."""
     evaluator, schema = table
-    problem = replace(search.make_problem(schema.names, schema.used, n_features), merit=evaluator)
+    problem = replace(search.make_problem(schema.names, schema.used, n_features), evaluator=evaluator)
 
     def searched():
         archive = Archive(
@@ -112,7 +112,7 @@ def test_a_linear_program_finds_no_better_set(benchmark, name):
 
 
 def timed_once(evaluator, schema):
-    problem = replace(BranchAndBound().make_problem(schema.names, schema.used, None), merit=evaluator)
+    problem = replace(BranchAndBound().make_problem(schema.names, schema.used, None), evaluator=evaluator)
     return run_search(BranchAndBound().walk(problem, np.random.default_rng(0)), evaluator, Archive(schema.n_columns))
 
 
@@ -188,8 +188,8 @@ def test_archive(benchmark):
     def written():
         archive = Archive(2000)
         for candidates, merits in steps:
-            keys = archive.keys(candidates)
-            assert (archive.lookup(keys) < 0).all()
+            keys = archive.index.keys(candidates)
+            assert (archive.index.lookup(keys) < 0).all()
             archive.record(candidates, keys, merits)
         return archive
 

@@ -10,10 +10,9 @@ from tamiz.criteria import CFS, MDL, GainRatio, InformationGain, SymmetricUncert
 from tamiz.runtime import parallel
 from tamiz.search import Backward, BestFirst, Exhaustive, Forward
 from tamiz.search.archive import Archive
+from tamiz.search.base import Candidates, Evaluator
 from tamiz.search.runner import run_search
 from tamiz.statistics.cuts import CutPoints
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
 
 from .reference import cfs as plain
 from .reference.tables import HERE, shared

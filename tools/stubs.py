@@ -11,11 +11,11 @@ from tamiz.cli.select_methods import SELECTORS
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
-from tamiz.method_lookup import SHORTHAND_PARAMETERS
 from tamiz.models import registry as wrappers
 from tamiz.reduction.named_maps import list_map_methods
 from tamiz.runtime.registry import Entry, Registry, command_name
 from tamiz.search import registry as searches
+from tamiz.selection.defaults import SHORTHAND_PARAMETERS
 from tamiz.table import registry as sources
 
 ROOT = Path(tamiz.__file__).parent

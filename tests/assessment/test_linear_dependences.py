@@ -43,7 +43,7 @@ def test_the_formula_is_that_of_a_regression_and_r2_that_of_other_rows():
     X, y = table(3000)[list(noisy.others)], table(3000)[noisy.column]
     assert noisy.r2 == pytest.approx(LinearRegression().fit(X, y).score(X, y), abs=0.003)
     assert not noisy.exact
-    assert noisy.to_dict()["others"] == noisy.others
+    assert noisy.to_dict()["others"] == list(noisy.others)
 
 
 def test_sums_of_copies_and_of_redundant_columns_are_not_named():

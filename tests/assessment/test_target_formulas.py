@@ -142,4 +142,4 @@ def test_without_a_target_or_with_few_rows_there_is_no_formula():
     X, _ = table_of_parts()
     assert find_target_formulas(X) == []
     assert find_target_formulas(X[:50], (X["a"] + X["b"])[:50]) == []
-    assert find_target_formulas(open_table(X, X["a"] + X["b"]))[0].to_dict()["columns"] == ("a", "b")
+    assert find_target_formulas(open_table(X, X["a"] + X["b"]))[0].to_dict()["columns"] == ["a", "b"]

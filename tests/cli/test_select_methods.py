@@ -129,7 +129,7 @@ def test_an_empty_selection_is_an_answer(select: Callable[..., Result]) -> None:
 def test_models_are_fitted_to_as_many_rows_as_in_a_study(
     select: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, method: str, module: str, relevance: str
 ) -> None:
-    monkeypatch.setattr(f"{module}._MAX_VALUES", 100)
+    monkeypatch.setattr(f"{module}.{relevance}.max_study_values", 100)
     monkeypatch.setattr("tamiz.criteria.model_relevance._MIN_ROWS", 60)
     options = ["--max-iter", 1] if method == "boruta" else []
     done = select("--method", method, *options)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from tamiz import SubsetSelector
-from tamiz.criteria.association_matrix import AssociationMatrix
 from tamiz.criteria.base import PairwiseAssociations
-from tamiz.criteria.cfs import CFS
+from tamiz.criteria.cfs import CFS, AssociationMatrix
 from tamiz.search import Exhaustive
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.factory import as_table
 
 from ..reference import cfs as plain

@@ -11,7 +11,7 @@ from tamiz.criteria import CFS, EqualFrequency, SymmetricUncertainty
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
 from tamiz.search import BestFirst, BranchAndBound, Evaluations, Exhaustive
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from ..reference import cfs as plain
 from ..reference import entropy_measures

@@ -20,11 +20,11 @@ from tamiz.criteria import (
     InformationGain,
     SymmetricUncertainty,
 )
-from tamiz.criteria.chance_information import ExpectedInformation, _is_above_chance
+from tamiz.criteria.information import ExpectedInformation, _is_above_chance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.views import select_rows
 
 from ..reference.entropy_measures import contingency_table, expected_information_gain, information_gain

@@ -24,7 +24,7 @@ from tamiz.exceptions import TamizWarning
 from tamiz.models.folds import make_folds
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from ..models.random_cases import evaluator_of, refitted
 

@@ -15,7 +15,7 @@ from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.runtime import parallel
 from tamiz.search import Beam, BestFirst, BranchAndBound, Exhaustive, Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from ..reference.information_family import Information, greedy
 from ..reference.mdl import mdl_cuts

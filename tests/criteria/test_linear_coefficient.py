@@ -168,7 +168,7 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     X, y = np.repeat(X, 10, axis=0), np.repeat(y, 10)
     schema = open_table(X, y).schema
     assert LinearCoefficient().adapt_to(schema).max_rows is None
-    monkeypatch.setattr(linear_coefficient, "_MAX_VALUES", 4 * 3 * 700)
+    monkeypatch.setattr(LinearCoefficient, "max_study_values", 4 * 3 * 700)
     assert LinearCoefficient(alpha=3.0).adapt_to(schema).get_params() == {
         "alpha": 3.0, "max_iter": 1000, "missing": "distribute", "max_rows": 700, "max_levels": None, "random_state": 0,
     }  # fmt: skip

@@ -30,11 +30,11 @@ from tamiz.criteria import (
     Variance,
     adjust_p_values,
 )
-from tamiz.criteria.joint_information import JointInformation
+from tamiz.criteria.information import JointInformation
 from tamiz.exceptions import DataError
 from tamiz.models.multioutput import read_multioutput
 from tamiz.search import BranchAndBound, Exhaustive, Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from ..reference.information_family import Information
 from ..reference.mdl import mdl_cuts

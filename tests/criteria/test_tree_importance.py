@@ -171,10 +171,10 @@ def test_a_study_takes_as_many_rows_as_there_is_time_for(monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     schema = open_table(X, y).schema
     assert TreeImportance().adapt_to(schema).max_rows is None
-    monkeypatch.setattr(tree_importance, "_MAX_VALUES", 30 * 510)
+    monkeypatch.setattr(TreeImportance, "max_study_values", 30 * 510)
     assert TreeImportance().adapt_to(schema).max_rows == 510
     assert TreeImportance(max_rows=100).adapt_to(schema).max_rows == 100
-    monkeypatch.setattr(tree_importance, "_MAX_VALUES", 1)
+    monkeypatch.setattr(TreeImportance, "max_study_values", 1)
     assert TreeImportance().adapt_to(schema).max_rows == 500
 
 

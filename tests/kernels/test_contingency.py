@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamiz.criteria import entropies, joint_information
+from tamiz.criteria import entropies, information
 from tamiz.kernels import contingency as kernels
 from tamiz.statistics.base import Block
 from tamiz.statistics.contingency import CodedRows, Coding
@@ -47,7 +47,7 @@ def test_bit_sets_and_counting_equal_the_plain_version(n, missing):
         by_rows = entropies._PairwiseUncertainties(rows, int(missing == "distribute"), use_bits=False)
         np.testing.assert_allclose(by_rows.associations(i, j), expected, atol=1e-12)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(joint_information, "_MAX_BIT_VALUES", 20)
+            patch.setattr(information, "_MAX_BIT_VALUES", 20)
             by_bits = entropies._PairwiseUncertainties(rows, int(missing == "distribute"))
         assert by_bits._counter.by_bits.all()
         np.testing.assert_array_equal(by_bits.associations(i, j), by_rows.associations(i, j))

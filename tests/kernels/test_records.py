@@ -8,7 +8,7 @@ from numba.types import float64
 from tamiz.kernels import CANDIDATES, read_only, record, ro, rw
 from tamiz.kernels.subset_merits import UnitTerms, evaluate_codes
 from tamiz.models.backends import candidate_arrays
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def arrays_of(n):

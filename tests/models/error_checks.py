@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from .random_cases import evaluator_of
 

@@ -22,7 +22,7 @@ from tamiz.criteria import CrossValidated, PermutationImportance
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.backends import RefitBackend
 from tamiz.search import Exhaustive, Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.views import select_rows
 
 from .error_checks import refused, scored
@@ -69,7 +69,7 @@ def test_a_subclass_of_a_fast_estimator_is_refitted():
         def predict(self, X):
             return np.full(len(X), self.classes_[0])
 
-    assert evaluator_of(X, Y, Mine()).method.startswith("Mine is refitted")
+    assert evaluator_of(X, Y, Mine()).info.method.startswith("Mine is refitted")
     assert scored(Mine())[0] == pytest.approx(1 / 3)
 
 

@@ -14,7 +14,7 @@ from tamiz.exceptions import TamizWarning
 from tamiz.models.evaluator import ClassIndicatorEvaluator
 from tamiz.models.linear import RidgeBackend
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def table(n=150, n_classes=2, p=5, seed=0):

@@ -19,7 +19,7 @@ from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.folds import Fold
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.encode import Encoding
 from tamiz.table.factory import as_table
 from tamiz.table.views import select_rows

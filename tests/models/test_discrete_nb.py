@@ -15,7 +15,7 @@ from tamiz.models import backends
 from tamiz.models.backends import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 KINDS = [CategoricalNB, MultinomialNB, BernoulliNB]
 

@@ -14,7 +14,7 @@ from tamiz.models import linear
 from tamiz.models.backends import RefitBackend
 from tamiz.models.linear import LinearDiscriminantBackend
 from tamiz.runtime import parallel
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 LDA = LinearDiscriminantAnalysis
 

@@ -10,7 +10,7 @@ from tamiz import SubsetSelector, selection_report
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from .random_cases import evaluator_of
 
@@ -72,7 +72,7 @@ def test_an_object_with_fit_and_predict_is_scored_by_its_predictions(model, labe
         fitted.fit(X[train, 1:2], y[train])
         wanted.append(np.mean(np.array(fitted.predict(X[test, 1:2])) == y[test]))
     assert evaluator.fold_scores(Candidates.from_masks(np.array([False, True, False])))[0].tolist() == wanted
-    assert evaluator.name == f"accuracy of {type(model).__name__}"
+    assert evaluator.info.name == f"accuracy of {type(model).__name__}"
     assert not hasattr(model, "cut")
 
 

@@ -13,7 +13,7 @@ from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.models.naive_bayes import GaussianNBBackend
 from tamiz.search import Backward, Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def tables():
@@ -153,7 +153,7 @@ def test_a_subclass_is_refitted():
 
     X, y = load_iris(return_X_y=True)
     evaluator = evaluator_of(X, y, Own(), 5)
-    assert "refitted" in evaluator.method
+    assert "refitted" in evaluator.info.method
     assert evaluator.evaluate(Candidates.from_masks(np.ones(4, dtype=bool)))[0] == pytest.approx(1 / 3)
 
 

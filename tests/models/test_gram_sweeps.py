@@ -11,7 +11,7 @@ from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.models.linear import MIN_SWEPT_COORDINATES, SweepOperators
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def mixed(n=400, seed=0):

@@ -16,7 +16,7 @@ from tamiz.models.backends import RefitBackend
 from tamiz.models.knn import KNeighborsClassifierBackend, KNeighborsRegressorBackend
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 CLASSIFIER, REGRESSOR = KNeighborsClassifier, KNeighborsRegressor
 
@@ -303,7 +303,7 @@ def test_neighbours_of_another_kind_are_refitted(estimator, why):
     X, y = load_iris(return_X_y=True)
     evaluator = evaluator_of(X, y, estimator)
     assert isinstance(evaluator.backend, RefitBackend)
-    assert why in evaluator.method
+    assert why in evaluator.info.method
 
 
 def test_the_share_of_rows_with_tied_neighbours_is_reported_with_the_score():

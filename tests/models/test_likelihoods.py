@@ -38,7 +38,7 @@ def test_any_set_has_the_score_of_its_refits(table, scoring):
         mask[rng.integers(X.shape[1])] = True
         cv, weight = drawn_folds(rng, GaussianNB(), y), drawn_weight(rng, len(y))
         evaluator = evaluator_of(X, y, GaussianNB(), cv, scoring, weight)
-        assert "not refitted" in evaluator.method
+        assert "not refitted" in evaluator.info.method
         expected = refitted(GaussianNB(), X[:, mask], y, cv, scoring, weight)
         np.testing.assert_allclose(evaluator.fold_scores(flipped(rng, mask))[0], expected, rtol=1e-9)
         score, columns = likelihood_scorer(evaluator.task), np.flatnonzero(mask)
@@ -95,4 +95,4 @@ def test_a_set_is_as_much_work_as_it_takes_so_that_rules_for_stopping_are_asked_
     by_sums, by_area = (
         evaluator_of(X[:100], y[:100], GaussianNB(), 5, scoring, None) for scoring in ("accuracy", "roc_auc")
     )
-    assert by_area.evaluation_cost >= 1000 > by_sums.evaluation_cost
+    assert by_area.info.cost >= 1000 > by_sums.info.cost

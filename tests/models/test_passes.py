@@ -10,7 +10,7 @@ from sklearn.model_selection import RepeatedKFold
 from tamiz import MixedNB, open_table
 from tamiz.criteria import CrossValidated
 from tamiz.models.evaluator import ClassIndicatorEvaluator
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table import base as table_base
 
 pytestmark = pytest.mark.filterwarnings("ignore::tamiz.exceptions.TamizWarning")

@@ -19,7 +19,7 @@ from tests.models.random_cases import counted
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.factory import as_table
 
 from ..reference.importance import importances as plain

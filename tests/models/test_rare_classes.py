@@ -13,8 +13,8 @@ from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.models.folds import describe_rare_classes, find_rare_classes, make_folds
 from tamiz.search import Forward
+from tamiz.search.base import Candidates
 from tamiz.selection.permutation_null import target_shuffle
-from tamiz.subsets.candidates import Candidates
 
 LEFT_OUT = r"Class 'z' \(1 row\) is left out of the folds"
 

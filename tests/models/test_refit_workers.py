@@ -23,7 +23,7 @@ from tamiz.exceptions import DataError
 from tamiz.models import fold_scorer
 from tamiz.runtime import parallel, workers
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from .random_cases import evaluator_of
 

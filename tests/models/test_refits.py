@@ -23,7 +23,7 @@ from tamiz import SubsetSelector
 from tamiz.criteria import CrossValidated
 from tamiz.runtime import parallel
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 from .random_cases import evaluator_of
 

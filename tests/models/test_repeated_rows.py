@@ -10,7 +10,7 @@ from tamiz import SubsetSelector, open_table, selection_report
 from tamiz.criteria import CrossValidated
 from tamiz.models.folds import make_folds, tie_repeated_rows
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table import duplicate_detection
 from tamiz.table.base import target_array
 from tamiz.table.duplicate_detection import find_duplicate_rows

@@ -12,7 +12,7 @@ from tamiz import SubsetSelector, open_table
 from tamiz.criteria import CrossValidated
 from tamiz.exceptions import TamizWarning
 from tamiz.search import Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.views import select_rows
 
 from .random_cases import evaluator_of

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import numpy as np
 
+from tamiz.search.base import Evaluator
 from tamiz.statistics.exact_sums import round_to_scale
-from tamiz.subsets.evaluator import Evaluator
 
 from .merits import Quadratic, problem_of
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from tamiz.search.archive import Archive
+from tamiz.search.base import Candidates, Evaluator
 from tamiz.search.runner import run_search
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
 
 
 class Quadratic(Evaluator):
@@ -46,7 +45,7 @@ def losses(evaluator, mask, units):
 
 def problem_of(search, p, n_features=None, form=None):
     problem = search.make_problem([f"x{j}" for j in range(p)], np.arange(p), n_features)
-    return problem if form is None else replace(problem, merit=form)
+    return problem if form is None else replace(problem, evaluator=form)
 
 
 def search_in(search, evaluator, p, *, n_features=None, stop=None, journal=None, names=None):

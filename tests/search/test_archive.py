@@ -6,20 +6,22 @@ import numpy as np
 import pytest
 
 from tamiz.search.archive import Archive
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def record(archive, *sets_with_merits):
     """Record sets as one step; a set is a string of 0 and 1."""
     masks = np.array([[c == "1" for c in mask] for mask, _ in sets_with_merits])
     candidates = Candidates.from_masks(masks)
-    archive.record(candidates, archive.keys(candidates), np.array([float(merit) for _, merit in sets_with_merits]))
+    archive.record(
+        candidates, archive.index.keys(candidates), np.array([float(merit) for _, merit in sets_with_merits])
+    )
     archive.end_step()
     return archive
 
 
 def names_of(archive, candidates):
-    return {tuple(key) for key in archive.keys(candidates).tolist()}
+    return {tuple(key) for key in archive.index.keys(candidates).tolist()}
 
 
 def test_sets_and_merits_are_in_the_order_of_evaluation():
@@ -47,7 +49,7 @@ def test_a_mask_is_found_in_a_batch_of_flips():
     archive = Archive(10)
     parent = np.arange(10) < 4
     candidates = Candidates.from_flips(parent, [np.array([j]) for j in range(10)])
-    archive.record(candidates, archive.keys(candidates), np.arange(10.0))
+    archive.record(candidates, archive.index.keys(candidates), np.arange(10.0))
     for number in range(10):
         np.testing.assert_array_equal(archive.mask(number), candidates.masks()[number])
     (batch,) = archive.batches()
@@ -95,7 +97,7 @@ def test_the_history_contains_every_set_that_was_best_at_its_time():
     for number, mask in enumerate(masks):
         merit = rng.random()
         candidates = Candidates.from_masks(mask)
-        archive.record(candidates, archive.keys(candidates), np.array([merit]))
+        archive.record(candidates, archive.index.keys(candidates), np.array([merit]))
         if merit > best:
             best = merit
             course.append(number)
@@ -125,7 +127,7 @@ def test_different_sets_have_different_keys():
 def test_merits_are_recalled_by_set():
     archive = record(Archive(3), ("100", 1), ("110", 2))
     candidates = Candidates.from_masks(np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool))
-    assert archive.lookup(archive.keys(candidates)).tolist() == [1, -1, 0]
+    assert archive.index.lookup(archive.index.keys(candidates)).tolist() == [1, -1, 0]
     assert archive.merits_at(np.array([1, 0])).tolist() == [2, 1]
 
 
@@ -167,7 +169,7 @@ def test_sets_of_very_many_columns_are_recorded_in_little_memory(order):
     flips = [np.array([column]) for column in range(n_columns)][::order]
     candidates = Candidates.from_flips(np.zeros(n_columns, dtype=bool), flips)
     archive = Archive(n_columns)
-    keys, merits = archive.keys(candidates), np.zeros(n_columns)
+    keys, merits = archive.index.keys(candidates), np.zeros(n_columns)
     tracemalloc.start()
     archive.record(candidates, keys, merits)
     peak = tracemalloc.get_traced_memory()[1]
@@ -180,7 +182,8 @@ def test_masks_in_any_order_of_memory_have_the_same_keys():
     masks = np.random.default_rng(0).random((20, 50)) < 0.5
     archive = Archive(50)
     np.testing.assert_array_equal(
-        archive.keys(Candidates.from_masks(np.asfortranarray(masks))), archive.keys(Candidates.from_masks(masks))
+        archive.index.keys(Candidates.from_masks(np.asfortranarray(masks))),
+        archive.index.keys(Candidates.from_masks(masks)),
     )
 
 
@@ -190,7 +193,7 @@ def test_a_batch_interrupted_by_control_c_is_not_recorded(monkeypatch):
     def interrupted(keys):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(archive._index, "add", interrupted)
+    monkeypatch.setattr(archive.index, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         record(archive, ("001", 3))
     assert len(archive) == len(archive.merits) == len(archive.sizes) == len(archive.masks) == 2

@@ -6,11 +6,11 @@ import pytest
 from tamiz.kernels import branching as kernels
 from tamiz.runtime import parallel
 from tamiz.search import BranchAndBound, Evaluations, Exhaustive, branch_and_bound
+from tamiz.search.base import Evaluator
 from tamiz.search.branch_and_bound import ConvexRelaxation, hill_climb, smallest_allowed_set
 from tamiz.search.quadratic import UnitQuadraticForm
 from tamiz.search.stopping import StoppingRule
 from tamiz.statistics.exact_sums import round_to_scale
-from tamiz.subsets.evaluator import Evaluator
 
 from .exact_problems import Known, LeastSquares, Smooth, asked, plain, possible, varied
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of, subset_of
@@ -323,14 +323,14 @@ class AfterSteps(StoppingRule):
 
 
 def test_a_merit_with_neither_form_nor_bound_is_refused():
-    class _PlainEvaluator(Quadratic):
+    class Plain(Quadratic):
         pass
 
     message = (
         r"needs a merit with quadratic_form\(\) or upper_bounds\(\); Plain has neither\. Use Exhaustive .* or Beam\."
     )
     with pytest.raises(ValueError, match=message):
-        search_in(BranchAndBound(), _PlainEvaluator(0, 5), 5)
+        search_in(BranchAndBound(), Plain(0, 5), 5)
 
 
 def test_control_c_keeps_the_best_set_and_the_bound(monkeypatch):

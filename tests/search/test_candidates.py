@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def random_candidates(seed, p=11):

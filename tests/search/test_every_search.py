@@ -8,9 +8,8 @@ import pytest
 from tamiz.criteria import CFS
 from tamiz.runtime import parallel
 from tamiz.search import Beam, BestFirst, Evaluations, Genetic, RandomSubsets, RecursiveElimination, registry
+from tamiz.search.base import Candidates, Evaluator
 from tamiz.search.journal import Journal
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
 
 from ..statistics.mixed_tables import make_mixed
 from .merits import Quadratic, best_of, losses, problem_of, search_in, sets_of, subset_of

@@ -23,7 +23,7 @@ from tamiz import SizeSearchCV, SubsetSelector
 from tamiz.criteria import CFS, CrossValidated
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.search import Evaluations, RecursiveElimination
-from tamiz.subsets.evaluator import Evaluator
+from tamiz.search.base import Evaluator
 from tamiz.table.factory import as_table
 
 from ..reference.importance import importances as plain

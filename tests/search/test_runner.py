@@ -18,9 +18,9 @@ from tamiz.search import (
     TargetMerit,
 )
 from tamiz.search.archive import Archive
+from tamiz.search.base import Candidates, MeritInfo, Proposal, ScanResult
 from tamiz.search.journal import Journal
 from tamiz.search.runner import run_search
-from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
 from .merits import Quadratic, best_of, problem_of, search_in, sets_of
 
@@ -160,7 +160,7 @@ class Listed(Quadratic):
 class Heavy(Listed):
     """A fifth of a chunk is one set."""
 
-    evaluation_cost = 1e5
+    info = MeritInfo("slow", cost=1e5)
 
     def __init__(self, seed, p, after=None):
         super().__init__(seed, p)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamiz.search.archive import SubsetIndex, first_occurrences
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 
 def random_candidates(rng, n_columns, n):

@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from tamiz import SubsetSelector, open_table
 from tamiz.assessment import recommend_columns, selection_report
 from tamiz.exceptions import TamizWarning
+from tamiz.selection import subset_selector
 from tamiz.selection.permutation_null import chance_null, default_n_permutations, has_significant_column, target_shuffle
 from tamiz.selection.subset_record import PermutationNull
 
@@ -228,7 +229,7 @@ def test_a_fit_that_is_a_part_of_another_computation_is_not_compared_with_chance
     def fail(*_):
         raise AssertionError
 
-    monkeypatch.setattr(SubsetSelector, "_find_chance", fail)
+    monkeypatch.setattr(subset_selector, "search_null", fail)
     X, y = noise(0, 60, 50, BALANCED)
     selection_report(SubsetSelector(), X, y, n_splits=2, n_permutations=1)
     recommend_columns(X, y, candidates={"cfs": SubsetSelector()}, models=["naive_bayes"], n_splits=2)

@@ -7,8 +7,8 @@ from tamiz import RankSelector, RedundancyFilter
 from tamiz.criteria import FisherScore, InformationGain, ReliefF, TreeImportance
 from tamiz.error_control import BorutaSelector, KnockoffSelector, StabilitySelector
 from tamiz.exceptions import TamizWarning
-from tamiz.selection import selector as selector_module
-from tamiz.selection.selector import time_on_columns, time_repetitions
+from tamiz.selection import time_limits
+from tamiz.selection.time_limits import time_on_columns, time_repetitions
 from tamiz.table.factory import as_table
 
 RNG = np.random.default_rng(0)
@@ -20,7 +20,7 @@ class Clock:
 
     def __init__(self, monkeypatch, seconds):
         self.now, self.n_calls, self._left = 0.0, 0, list(seconds)
-        monkeypatch.setattr(selector_module.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(time_limits.time, "perf_counter", lambda: self.now)
 
     def __call__(self):
         self.now += self._left.pop(0)
@@ -94,7 +94,7 @@ def test_a_plan_of_a_table_that_cannot_be_used_is_the_error_of_fit():
 def test_a_selection_that_is_not_repeated_is_timed_on_some_columns(monkeypatch):
     table = as_table(RNG.normal(size=(5, 1000)))
     seconds, widths = iter([0.9, 0.15, 0.3, 0.9]), []
-    monkeypatch.setattr(selector_module, "_time_call", lambda run: run() or next(seconds))
+    monkeypatch.setattr(time_limits, "_time_call", lambda run: run() or next(seconds))
     found = time_on_columns(lambda part: widths.append(len(part.schema.used)), table, 2.0)
     # The first call loads code, and 0.1 seconds do not grow with the columns.
     assert widths == [64, 64, 128, 256]
@@ -104,7 +104,7 @@ def test_a_selection_that_is_not_repeated_is_timed_on_some_columns(monkeypatch):
 def clock_of(monkeypatch, seconds):
     """A clock that is read at the given seconds, and then stays at the last of them."""
     left = list(seconds)
-    monkeypatch.setattr(selector_module.time, "monotonic", lambda: left.pop(0) if len(left) > 1 else left[0])
+    monkeypatch.setattr(time_limits.time, "monotonic", lambda: left.pop(0) if len(left) > 1 else left[0])
 
 
 @pytest.mark.filterwarnings("ignore:.*8 columns are tentative", "ignore:.*The bound on false selections")
@@ -129,7 +129,7 @@ def test_a_time_limit_ends_repetitions_with_what_is_done(monkeypatch):
 def test_a_time_limit_ends_further_draws_of_knockoffs(monkeypatch):
     whole = KnockoffSelector(FisherScore(), n_draws=4, random_state=0).fit(X, Y)
     limited = KnockoffSelector(FisherScore(), n_draws=4, max_seconds=10, random_state=0)
-    monkeypatch.setattr(selector_module.TimeLimit, "take", lambda self, items: items[:2])
+    monkeypatch.setattr(time_limits.TimeLimit, "take", lambda self, items: items[:2])
     np.testing.assert_array_equal(limited.fit(X, Y).statistics_, whole.statistics_[:2])
 
 

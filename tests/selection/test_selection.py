@@ -35,6 +35,7 @@ from tamiz.criteria import (
 from tamiz.exceptions import DataError, TamizWarning
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Backward, Beam, BestFirst, Bidirectional, Evaluations, Forward, MinGain
+from tamiz.selection import subset_selector
 
 from ..reference.mdl import mdl_cuts
 from ..statistics.mixed_tables import make_mixed
@@ -102,7 +103,7 @@ def test_every_kind_of_table_gives_the_same_search_to_the_bit(table):
 def test_one_thread_and_two_give_the_same_bits(convention, target, monkeypatch):
     # Small blocks, so that there are several for the threads.
     monkeypatch.setattr("tamiz.table.base.PIECE_ROWS", 64)
-    monkeypatch.setattr("tamiz.criteria.joint_information._BLOCK_PAIR_ROWS", 256)
+    monkeypatch.setattr("tamiz.criteria.information._BLOCK_PAIR_ROWS", 256)
     X, y = load_breast_cancer(return_X_y=True)
     y = y if target == "classes" else X[:, 3] + 0.5 * X[:, 0]
     one, two = (
@@ -584,7 +585,7 @@ TABLES_WITH_NOISE = [
 )
 def test_a_choice_among_columns_without_association_is_named_as_arbitrary(merit, options, monkeypatch):
     # Searches on shuffled targets are not of interest here.
-    monkeypatch.setattr(SubsetSelector, "_find_chance", lambda *_: None)
+    monkeypatch.setattr(subset_selector, "search_null", lambda *_: None)
     X, y = table_with_noise(**options)
     selector = SubsetSelector(merit, Forward(), n_features=4)
     sentence = (

@@ -30,7 +30,7 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models.backends import RefitBackend
 from tamiz.runtime import parallel
 from tamiz.search import Backward, Beam, BestFirst, Exhaustive, Forward
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[::2, :10]

@@ -277,7 +277,7 @@ def test_a_selection_comes_back_with_its_archive(tmp_path):
     ):
         assert alike(getattr(after, name), getattr(before, name)), name
     candidates = next(before.batches())
-    numbers = after.lookup(after.keys(candidates))
+    numbers = after.index.lookup(after.index.keys(candidates))
     assert alike(numbers, np.arange(len(candidates)))
     assert alike(after.merits_at(numbers), before.merits_at(numbers))
 

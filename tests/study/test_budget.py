@@ -17,10 +17,10 @@ from tamiz._study.models import affordable_searches, evaluation_size
 from tamiz._study.ranking import max_compared_columns, n_compared_rows
 from tamiz.criteria import CFS, JMI, MRMR, CrossValidated, LinearCoefficient
 from tamiz.graphs.row_graph import graph_seconds, max_graph_rows
-from tamiz.method_lookup import choose_merit_and_search
 from tamiz.runtime import progress
 from tamiz.search import BestFirst, Evaluations, Exhaustive, Forward, RandomSubsets
 from tamiz.search.stopping import AnyOf, Seconds
+from tamiz.selection.defaults import choose_merit_and_search
 from tamiz.table.schema import Column, Schema
 
 X, Y = load_iris(return_X_y=True, as_frame=True)

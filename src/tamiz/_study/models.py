@@ -15,7 +15,6 @@ from tamiz.criteria.base import Merit
 from tamiz.criteria.cfs import CFS
 from tamiz.criteria.entropies import MissingRule
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import resolve_search
 from tamiz.report.records import ColumnDecision
 from tamiz.report.score_text import ScoreFormat, change_text, model_name
 from tamiz.report.text import join_names, kinds_argument, kinds_option
@@ -23,6 +22,7 @@ from tamiz.runtime.random import make_rng
 from tamiz.runtime.user_warnings import capture_warnings, list_names, plain_notes
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Search
+from tamiz.selection.defaults import resolve_search
 from tamiz.selection.permutation_null import default_n_permutations
 from tamiz.selection.subset_record import MIN_PERMUTATIONS
 from tamiz.selection.subset_selector import SubsetSelector

@@ -19,7 +19,6 @@ from tamiz.assessment.associations import (
 from tamiz.assessment.findings import DistributionsRecord
 from tamiz.assessment.formulas import find_linear_dependences
 from tamiz.assessment.mean_ranks import RankingCriterion, score_columns
-from tamiz.criteria.chance_information import find_chance_level_columns
 from tamiz.criteria.column_associations import (
     MEASURES,
     MIN_COMMON_ROWS,
@@ -34,6 +33,7 @@ from tamiz.criteria.column_associations import (
 )
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropies import InformationGain, MissingRule
+from tamiz.criteria.information import find_chance_level_columns
 from tamiz.exceptions import DataError
 from tamiz.report.records import (
     ChanceLevelColumn,

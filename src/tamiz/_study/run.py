@@ -238,7 +238,7 @@ class StudyRun:
     def _search(self) -> tuple[SubsetRecord, Table, dict[int, int]] | None:
         """Return the subset, the table of the searched columns, and the others with their equivalent, or None."""
         selector = self.selector
-        table, same = selector._without_equivalents(self.table)
+        table, same = selector.without_equivalents(self.table)
         try:
             # The evaluation of the study compares the merit with chance.
             with capture_warnings() as messages:
@@ -367,7 +367,7 @@ class StudyRun:
 
         def compare() -> tuple[Recommendation, dict[int, int]]:
             # The comparison scores columns that are equivalent to another one, and does not search them.
-            same = {} if searched else self.selector._without_equivalents(self.table)[1]
+            same = {} if searched else self.selector.without_equivalents(self.table)[1]
             return evaluation.recommend(self.selector, searched=searched, left_out=same), same
 
         compared = self.steps.run_optional(
@@ -452,10 +452,10 @@ class StudyRun:
         ):
             return ""
         if assessed is None or assessed.null is None:
-            null = self.selector._chance_null(table)
+            null = self.selector.permutation_null(table)
         else:
             null = assessed.null if assessed.null.explained_by_chance else None
-        self.selector._warn_of_chance(null)
+        warn_user(self.selector.chance_warnings(null))
         return "" if null is None else null.sentence
 
     def _find_chance_of_choice(self, found: Recommendation) -> str:

@@ -32,7 +32,6 @@ from tamiz.graphs.builders import GraphBuilder
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.row_graph import RowGraph, build_row_graph, needs_graph, restrict_to_map_columns
 from tamiz.kernels._compilation import compile_ahead, default_kernels
-from tamiz.method_lookup import choose_merit_and_search, resolve_search
 from tamiz.reduction.base import Reducer
 from tamiz.reduction.pairs import MAX_FLOAT64_ROWS
 from tamiz.report.records import LeakageExclusion, StudyRecord, TableRecord
@@ -51,6 +50,7 @@ from tamiz.runtime.user_warnings import (
 from tamiz.runtime.verdicts import Verdict, check_codes
 from tamiz.search.base import Search
 from tamiz.search.best_first import BestFirst
+from tamiz.selection.defaults import choose_merit_and_search, resolve_search
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.date_parts import split_dates

@@ -24,9 +24,8 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice, check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.search.base import column_mask
+from tamiz.search.base import Unit, column_mask
 from tamiz.statistics.independence import Correction, adjust_p_values
-from tamiz.subsets.evaluator import Unit
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 

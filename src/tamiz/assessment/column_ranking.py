@@ -33,7 +33,6 @@ from tamiz.graphs.builders import GraphBuilder, SameClass
 from tamiz.graphs.graph import Graph
 from tamiz.graphs.named_builders import resolve_graph
 from tamiz.graphs.row_graph import graph_seconds, with_default_graph
-from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.codec import pop_rows, to_json
 from tamiz.runtime.random import Seed, integer_seed, make_rng
@@ -42,6 +41,7 @@ from tamiz.runtime.result_tables import align_columns, html_table, make_frame
 from tamiz.runtime.user_warnings import collect_warnings, is_muted, note_user, warn, warn_user
 from tamiz.runtime.validation import check_integer, check_n_features
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.defaults import choose_relevance, resolve_relevance
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.statistics.independence import Correction
 from tamiz.table.base import Table, weight_array

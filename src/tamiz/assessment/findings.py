@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from scipy import special
 
 from tamiz.arrays import Floats, Masks, divide_or_zero
 from tamiz.exceptions import DataError
-from tamiz.runtime.codec import Interval, JsonResult, check_lengths, to_json
+from tamiz.runtime.codec import Interval, JsonResult, check_lengths
 from tamiz.runtime.result_tables import PrintedResult
 from tamiz.runtime.user_warnings import quote_name
 
@@ -409,7 +409,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PossibleLeak:
+class PossibleLeak(JsonResult):
     """A column of possible target leakage, or the columns of a formula.
 
     Attributes
@@ -457,13 +457,9 @@ class PossibleLeak:
         """The names of the columns."""
         return self.columns or (self.name,)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FoldDesignComparison:
+class FoldDesignComparison(JsonResult):
     """The score of a random forest in folds of whole groups or forward in time, and in random folds of the same rows.
 
     Attributes
@@ -487,6 +483,8 @@ class FoldDesignComparison:
     wave_p : float or None
         The p-value of waves of the target along the time, with contiguous blocks only; else None.
     """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("differs", "has_waves", "is_dependent")
 
     kind: Literal["groups", "time"]
     name: str
@@ -524,17 +522,9 @@ class FoldDesignComparison:
         """Whether the score in random folds is larger by at least 0.01."""
         return self.random_score - self.score >= _MIN_DIFFERENCE
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON types."""
-        return asdict(self) | {
-            "differs": self.differs,
-            "has_waves": self.has_waves,
-            "is_dependent": self.is_dependent,
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MeanRank:
+class MeanRank(JsonResult):
     """The mean rank of every column over some criteria, with 95 % intervals from bootstrap samples.
 
     Attributes
@@ -561,10 +551,6 @@ class MeanRank:
     criterion_intervals: dict[str, tuple[Interval | None, ...]]
     n_bootstrap: int
     method: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON types."""
-        return to_json(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
 from tamiz.criteria.column_associations import REDUNDANT, associate_columns, read_numbers
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.random import make_rng
 from tamiz.selection.equivalent_columns import equivalent_columns
 from tamiz.statistics.cuts import MDL, SortedColumn
@@ -33,7 +34,7 @@ _MIN_EIGENVALUE = 1e-9
 
 
 @dataclass(frozen=True)
-class LinearDependence:
+class LinearDependence(JsonResult):
     """A column that is nearly a linear function of a few others.
 
     Attributes
@@ -63,10 +64,6 @@ class LinearDependence:
         if self.exact:
             return f"{self.column} = {self.formula}, exactly."
         return f"{self.column} is nearly {self.formula} (R2 {min(self.r2, 0.999):.3f})."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
-        return asdict(self)
 
 
 def find_linear_dependences(X: Any, y: Any = None, *, sample_weight: Any = None) -> list[LinearDependence]:
@@ -276,7 +273,7 @@ _N_KNOTS = 20
 
 
 @dataclass(frozen=True)
-class TargetFormula:
+class TargetFormula(JsonResult):
     """A formula of a few columns that determines the target.
 
     Attributes
@@ -302,10 +299,6 @@ class TargetFormula:
     score_name: str
     other_score: float
     n_rows: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
-        return asdict(self)
 
 
 def find_target_formulas(

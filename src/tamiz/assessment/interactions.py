@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import special
@@ -18,6 +18,7 @@ from tamiz.assessment.associations import dependent_rows, is_ordinal
 from tamiz.assessment.effect_sizes import ALPHA, HEAVY_SHARE, chi2_noncentrality, tail_share
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.random import make_rng
 from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import WeightedRows, mid_ranks
@@ -85,7 +86,7 @@ class Interaction:
 
 
 @dataclass(frozen=True)
-class Interactions:
+class Interactions(JsonResult):
     """The significant interactions of a table, and what could have been found.
 
     Attributes
@@ -101,6 +102,8 @@ class Interactions:
     detectable : float
         The share of a product of ranks that the test of a pair finds with a power of 80 % after Bonferroni's correction.
     """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("sentences",)
 
     pairs: tuple[Interaction, ...]
     scale: Scale
@@ -125,10 +128,6 @@ class Interactions:
             share = f"{100 * one.share:.1f}% of what the sum leaves, {ends}"
             found.append(f"{a} and {b}: together beyond the sum of the two{on} ({share}){turn}{only}")
         return tuple(found)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, with the sentences."""
-        return asdict(self) | {"sentences": list(self.sentences)}
 
 
 def find_interactions(

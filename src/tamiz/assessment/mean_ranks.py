@@ -13,14 +13,20 @@ import numpy as np
 
 from tamiz.arrays import Floats
 from tamiz.assessment.findings import MeanRank
-from tamiz.assessment.resampling import Resampling, average_ranks, batch_size, make_bootstrap, standard_interval
+from tamiz.assessment.resampling import (
+    Resampling,
+    WeightedScorers,
+    average_ranks,
+    batch_size,
+    make_bootstrap,
+    standard_interval,
+)
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import (
     Relevance,
     RowRelevance,
     StatisticRelevance,
     StatisticsCache,
-    WeightedScorers,
     gather_statistics,
 )
 from tamiz.criteria.entropies import MissingRule

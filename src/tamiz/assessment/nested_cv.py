@@ -48,11 +48,11 @@ from tamiz.runtime.random import Seed, integer_seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import Candidates
 from tamiz.search.best_first import BestFirst
 from tamiz.selection.permutation_null import default_n_permutations, target_shuffle
 from tamiz.selection.subset_record import PermutationNull
 from tamiz.selection.subset_selector import SubsetSelector
-from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
 from tamiz.table.schema import Column

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -17,6 +17,7 @@ from tamiz.models.folds import drop_zero_weights, make_folds, sample_rows
 from tamiz.models.named_models import resolve_model
 from tamiz.models.task import make_task
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.random import make_rng
 from tamiz.runtime.validation import check_integer
 from tamiz.statistics.two_samples import WeightedRows, mid_ranks, t_quantile
@@ -40,7 +41,7 @@ class RateBin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(JsonResult):
     """The calibration of the probabilities of a class, with 95 % intervals.
 
     Attributes
@@ -60,6 +61,8 @@ class Calibration:
     intercept_interval : (float, float)
     bins : tuple of RateBin
     """
+
+    json_properties: ClassVar[tuple[str, ...]] = ("sentence",)
 
     model: str
     target: str
@@ -91,10 +94,6 @@ class Calibration:
         scores = f"Brier score {self.brier:.3f}, {self.brier_of_rate:.3f} for the rate alone"
         of = f"probabilities that {self.target} is {self.of_class}"
         return f"{self.model}: {of} {verdict} ({slope}){shift}; {rates}; {scores}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, with the sentence."""
-        return asdict(self) | {"sentence": self.sentence}
 
 
 def calibration(

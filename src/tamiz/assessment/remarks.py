@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from tamiz.arrays import is_missing
 from tamiz.assessment.associations import is_ordinal
 from tamiz.assessment.effect_sizes import tail_share
 from tamiz.runtime import parallel
+from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.user_warnings import list_names
 from tamiz.statistics.independence import adjust_p_values
 from tamiz.statistics.two_samples import WeightedRows, compare_counts, compare_numbers, count_levels
@@ -37,7 +38,7 @@ _MIN_CODE_ROWS, _MIN_COUNT_RATIO, _N_NEXT, _MIN_DISTANCE_OF_CODE, _MIN_CODED_VAL
 
 
 @dataclass(frozen=True)
-class TableRemark:
+class TableRemark(JsonResult):
     """A remark on a table, at most one of a kind.
 
     Attributes
@@ -62,9 +63,6 @@ class TableRemark:
     p_values: tuple[float, ...]
     advice: tuple[str, ...]
     sentence: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def table_remarks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, TypeVar
@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tamiz.arrays import Codes, Floats, Indices, Masks
-from tamiz.criteria.base import Relevance, WeightedScorers, score_rows
+from tamiz.criteria.base import Relevance, Reweightable, ReweightedScorer, StatisticRelevance, score_rows
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.table.base import Table, target_array
 from tamiz.table.views import resampled_weights, select_rows
+from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
+from tamiz.table.base import Table
+from tamiz.table.views import resampled_weights, select_rows, target_array, weight_array
 
 Counts: TypeAlias = "NDArray[np.int64]"
 Draw = TypeVar("Draw")
@@ -192,6 +195,58 @@ def _represented_rows(table: Table, copies: Counts | None) -> Indices:
 def block_length(n: int) -> int:
     """Return the length of the blocks of n rows in time, the cube root of n."""
     return round(n ** (1 / 3))
+
+
+@dataclass(frozen=True)
+class WeightedScorers:
+    """Relevances, by name, that can be recomputed under other row weights: from counts of a coded table, or by refitting models."""
+
+    table: Table
+    coded_table: CodedTable | None
+    logarithms: Floats
+    count_based: dict[str, StatisticRelevance]
+    model_based: dict[str, ReweightedScorer]
+
+    @classmethod
+    def from_relevances(cls, relevances: Mapping[str, Relevance], table: Table, n_weightings: int) -> WeightedScorers:
+        """Return the relevances, by name, that can be recomputed under row weights, about `n_weightings` times."""
+        schema, base = table.schema, weight_array(table)
+        known = sample_log_table(base, schema.n_rows)
+        counted = {name: one for name, one in relevances.items() if isinstance(one, StatisticRelevance)}
+        coded = None
+        if counted:
+            n_classes = schema.n_classes if schema.has_classes else 0
+            coded = CodedTable(table.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
+            sample = coded.with_weights(np.ones(schema.n_rows) if base is None else base, known)
+            for name, relevance in list(counted.items()):
+                try:
+                    relevance.reweighted_scores(sample, schema)
+                except UnsupportedStatisticError:
+                    del counted[name]
+        found = {
+            name: one.make_reweighted_scorer(table, n_weightings)
+            for name, one in relevances.items()
+            if isinstance(one, Reweightable)
+        }
+        fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
+        return cls(table, coded, known, counted, fitted)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the criteria, in the order of `scores`."""
+        return [*self.count_based, *self.model_based]
+
+    def scores(self, weights: Floats) -> Floats:
+        """Return scores of shape (n_weightings, n_criteria, n_used) under weights of shape (n_weightings, n_rows)."""
+        schema = self.table.schema
+        found = []
+        for weight in weights if self.coded_table is not None else ():
+            assert self.coded_table is not None
+            sample = self.coded_table.with_weights(weight, self.logarithms)
+            found.append([one.reweighted_scores(sample, schema) for one in self.count_based.values()])
+        counted = np.array(found).reshape(len(weights), len(self.count_based), schema.n_columns)
+        fitted = [reweighting(weights)[:, None] for reweighting in self.model_based.values()]
+        return np.concatenate([counted, *fitted], axis=1)[:, :, schema.used]
 
 
 class SampleScorer:

@@ -22,7 +22,6 @@ from tamiz.arrays import Floats, Masks
 from tamiz.assessment.findings import FoldScores
 from tamiz.criteria.cross_validated import CrossValidated
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import choose_merit_and_search, resolve_merit, resolve_search
 from tamiz.models.estimators import (
     check_accepts_weights,
     fit_weighted,
@@ -38,6 +37,7 @@ from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.defaults import choose_merit_and_search
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.selector import Selector
 from tamiz.selection.size_search import SizeSearchCV
@@ -354,8 +354,7 @@ class _SubsetSelectorAdapter(SelectorAdapter):
         self.label = f"{self.merit_name} by {_part_name(selector.search)}"
 
     def model_and_scoring(self, schema: Schema) -> tuple[Model, Any] | None:
-        merit, search = resolve_merit(self._selector.merit), resolve_search(self._selector.search)
-        chosen = choose_merit_and_search(merit, search, schema)[0]
+        chosen = choose_merit_and_search(self._selector.merit, self._selector.search, schema)[0]
         return chosen.model_and_scoring(schema) if isinstance(chosen, CrossValidated) else None
 
     def select(self, table: Table, seed: int, *, journal: bool = False) -> SelectedColumns:

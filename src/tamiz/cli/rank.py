@@ -101,7 +101,7 @@ def rank(
     from tamiz import rank as rank_columns
     from tamiz import save
     from tamiz.criteria.base import StatisticRelevance, columns_per_pass
-    from tamiz.method_lookup import choose_relevance
+    from tamiz.selection.defaults import choose_relevance
 
     name = None if relevance is None else relevance.name
 
@@ -141,7 +141,7 @@ def _check_relevance(requested: Entry | None, fdr: float | None, correction: str
     """Raise a usage error for options that the requested relevance, or the default one, cannot use."""
     used = requested
     if fdr is not None or correction is not None:
-        from tamiz.method_lookup import relevances_with_p_values
+        from tamiz.selection.defaults import relevances_with_p_values
 
         option, tested = "--correction" if fdr is None else "--fdr", relevances_with_p_values()
         used = requested or (criteria.of_kind("relevance") if fdr is None else tested)[0]

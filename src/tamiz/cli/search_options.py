@@ -15,10 +15,10 @@ import click
 from tamiz.cli.command import bundle, flag, option
 from tamiz.cli.options import COUNT, FILE, MethodName, Parsed, require_target, usage_errors
 from tamiz.criteria import registry as criteria
-from tamiz.method_lookup import choose_merit_and_search, find_merit_entries, find_search_entry, make_search
 from tamiz.models import registry as wrappers
 from tamiz.runtime.registry import Entry, command_name
 from tamiz.search import registry as searches
+from tamiz.selection.defaults import choose_merit_and_search, find_merit_entries, find_search_entry, make_search
 
 if TYPE_CHECKING:
     from tamiz import SubsetSelector

@@ -168,13 +168,9 @@ class MethodOptions:
 
     def _choose_relevance(self, schema: Schema, missing: MissingRule) -> Relevance | None:
         """Return the requested relevance or the default one, on as many rows as in a study."""
-        from tamiz.method_lookup import choose_relevance
+        from tamiz.selection.defaults import choose_relevance
 
         if self.relevance is None and self.method == "redundancy":
             return None
-        if self.relevance is None and self.method == "knockoffs":
-            from tamiz.error_control.knockoff_selector import LassoCoefficient
-
-            return LassoCoefficient().adapt_to(schema)
-        default = "tree_importance" if self.method == "boruta" else None
+        default = SELECTORS[self.method].entry.load().default_relevance
         return choose_relevance(default if self.relevance is None else self.relevance.name, schema, missing=missing)

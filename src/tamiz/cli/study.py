@@ -239,7 +239,7 @@ def _show_study_plan(table: Table, options: StudyOptions, max_seconds: float | N
     """Write the rows, time and memory of every step of a study, and the largest cost of its search."""
     from tamiz._study.budget import Budget
     from tamiz._study.study import asks_for_subset, plan_study
-    from tamiz.method_lookup import choose_merit_and_search
+    from tamiz.selection.defaults import choose_merit_and_search
     from tamiz.table import add_missing_level, split_dates
 
     assert options.selector is not None

@@ -28,9 +28,9 @@ from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, warn_user
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import Candidates
 from tamiz.selection.rank_selector import RankSelector
 from tamiz.selection.size_search import SizeSearchCV
-from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.date_parts import expand_dates
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns

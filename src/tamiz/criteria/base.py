@@ -6,9 +6,10 @@ merits that need them. Most criteria do not read rows: they name the statistics 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -17,19 +18,25 @@ from sklearn.base import BaseEstimator, clone
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import Evaluator
 from tamiz.statistics.base import Statistic
-from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, WeightedTable, sample_log_table
+from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.independence import ColumnTests
 from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table, weight_array
 from tamiz.table.schema import Schema
 from tamiz.table.views import weight_groups_equally
+from tamiz.table.base import Table
+from tamiz.table.row_groups import weight_groups_equally
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget
 
 
 GatherFunction: TypeAlias = Callable[..., tuple[Any, ...]]
+# In a docstring: a parameter with its description, and the name of one that a base class describes.
+_PARAMETER = re.compile(r"^(\w+) : .*(?:\n {4}.*)+", re.MULTILINE)
+_PARAMETER_NAME = re.compile(r"^\{(\w+)\}$", re.MULTILINE)
 # From weights of the rows, of shape (n_weightings, n_rows), to scores of shape (n_weightings, n_columns).
 ReweightedScorer: TypeAlias = Callable[[Floats], Floats]
 # From numbers of columns, and of columns to copy and permute, to the scores of the columns and the copies in one table.
@@ -65,6 +72,14 @@ class Criterion(BaseEstimator, ABC):
 
     needs_target: ClassVar[bool] = True
     unit: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Complete a docstring: a parameter in braces is replaced by its description in the docstring of a base class."""
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ and _PARAMETER_NAME.search(text := cleandoc(cls.__doc__)):
+            described = (_PARAMETER.finditer(cleandoc(base.__doc__ or "")) for base in cls.__mro__[1:])
+            known = {found[1]: found[0] for matches in described for found in matches}
+            cls.__doc__ = _PARAMETER_NAME.sub(lambda name: known.get(name[1], name[0]), text)
 
     @property
     def reads_target(self) -> bool:
@@ -352,58 +367,6 @@ def columns_per_pass(criteria: Sequence[StatisticRelevance], schema: Schema) -> 
 
     gather_statistics(criteria, gather, schema)
     return passes
-
-
-@dataclass(frozen=True)
-class WeightedScorers:
-    """Relevances, by name, that can be recomputed under other row weights: from counts of a coded table, or by refitting models."""
-
-    table: Table
-    coded_table: CodedTable | None
-    logarithms: Floats
-    count_based: dict[str, StatisticRelevance]
-    model_based: dict[str, ReweightedScorer]
-
-    @classmethod
-    def from_relevances(cls, relevances: Mapping[str, Relevance], table: Table, n_weightings: int) -> WeightedScorers:
-        """Return the relevances, by name, that can be recomputed under row weights, about `n_weightings` times."""
-        schema, base = table.schema, weight_array(table)
-        known = sample_log_table(base, schema.n_rows)
-        counted = {name: one for name, one in relevances.items() if isinstance(one, StatisticRelevance)}
-        coded = None
-        if counted:
-            n_classes = schema.n_classes if schema.has_classes else 0
-            coded = CodedTable(table.blocks(), schema.numeric, schema.n_levels, schema.n_columns, n_classes)
-            sample = coded.with_weights(np.ones(schema.n_rows) if base is None else base, known)
-            for name, relevance in list(counted.items()):
-                try:
-                    relevance.reweighted_scores(sample, schema)
-                except UnsupportedStatisticError:
-                    del counted[name]
-        found = {
-            name: one.make_reweighted_scorer(table, n_weightings)
-            for name, one in relevances.items()
-            if isinstance(one, Reweightable)
-        }
-        fitted = {name: reweighting for name, reweighting in found.items() if reweighting is not None}
-        return cls(table, coded, known, counted, fitted)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the criteria, in the order of `scores`."""
-        return [*self.count_based, *self.model_based]
-
-    def scores(self, weights: Floats) -> Floats:
-        """Return scores of shape (n_weightings, n_criteria, n_used) under weights of shape (n_weightings, n_rows)."""
-        schema = self.table.schema
-        found = []
-        for weight in weights if self.coded_table is not None else ():
-            assert self.coded_table is not None
-            sample = self.coded_table.with_weights(weight, self.logarithms)
-            found.append([one.reweighted_scores(sample, schema) for one in self.count_based.values()])
-        counted = np.array(found).reshape(len(weights), len(self.count_based), schema.n_columns)
-        fitted = [reweighting(weights)[:, None] for reweighting in self.model_based.values()]
-        return np.concatenate([counted, *fitted], axis=1)[:, :, schema.used]
 
 
 class ColumnScores(NamedTuple):

@@ -1,4 +1,4 @@
-"""Correlation-based feature selection (CFS): the merit, and an upper bound for exact searches."""
+"""Correlation-based feature selection (CFS): the merit, sums of associations over sets, and an upper bound for exact searches."""
 
 from __future__ import annotations
 
@@ -6,114 +6,34 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from tamiz.arrays import Floats, Indices, Masks
-from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import Association, GatherFunction, Merit, PairwiseAssociations
-from tamiz.criteria.chance_information import chance_level_warnings, uninformative_warnings
 from tamiz.criteria.entropies import MISSING_RULES, EntropyRelevance, MissingRule, SymmetricUncertainty
+from tamiz.criteria.information import chance_level_warnings, uninformative_warnings
+from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime.validation import check_choice, check_memory
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import (
+    Candidates,
+    Evaluator,
+    HasBounds,
+    HasQuadraticForm,
+    HasSubsetNotes,
+    HasSubsetWarnings,
+    Integers,
+    MeritInfo,
+)
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import LevelIndicators, ScatterMatrix
 from tamiz.statistics.cuts import EqualFrequency
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
+from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale, round_to_scale, splitter
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import weight_groups_equally
-
-# Weka treats numbers that differ by less than this as equal.
-_ZERO_TOLERANCE = 1e-6
-
-
-class WekaUncertainty(Association):
-    """An association rounded to single precision, in which 0 between two columns counts as 1."""
-
-    def __init__(self, association: Association) -> None:
-        self.association = association
-
-    def check(self, schema: Schema) -> None:
-        self.association.check(schema)
-
-    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        return _WekaUncertainties(self.association.pairwise(gather, schema), schema.n_columns)
-
-
-class _WekaUncertainties(PairwiseAssociations):
-    def __init__(self, associations: PairwiseAssociations, target: int) -> None:
-        self._exact = associations
-        self._target = target
-
-    def associations(self, i: Indices, j: Indices) -> Floats:
-        """Return the associations in single precision, 1 in place of 0 between two columns."""
-        values = self._exact.associations(i, j).astype(np.float32).astype(np.float64)
-        inner = (i != self._target) & (j != self._target)
-        return np.where(inner & (values < _ZERO_TOLERANCE), 1.0, values)
-
-
-class WekaCorrelation(Association):
-    """Absolute Pearson correlation, times the standard deviations of the columns, for a numeric target.
-
-    The correlation of a categorical column is the mean absolute correlation of the indicators of its levels, weighted by their
-    shares. A missing number is replaced by the mean, a missing level by the most frequent one.
-    """
-
-    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
-        (levels,) = gather(LevelCounts(schema.categorical, Coding(schema.n_levels, {})))
-        modes = [int(np.argmax(counts[:-1])) for counts in levels.counts]
-        indicators = [
-            LevelIndicators(j, schema.n_levels[j], mode) for j, mode in zip(schema.categorical, modes, strict=True)
-        ]
-        n = len(schema.numeric) + 1 + sum(column.n_levels for column in indicators)
-        check_memory(ScatterMatrix.work_bytes(n), f"{n:,} x {n:,} cross products", "Use convention='hall'.")
-        incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
-        (products,) = gather(ScatterMatrix((*schema.numeric, schema.n_columns), tuple(indicators), incomplete))
-        return _WekaCorrelations(products, schema)
-
-
-class _WekaCorrelations(PairwiseAssociations):
-    def __init__(self, products: ScatterMatrix, schema: Schema) -> None:
-        matrix = products.matrix
-        squares = np.diag(matrix).copy()
-        # Each column is scaled by a power of two, so that no product overflows or underflows.
-        exponent = np.frexp(squares)[1] // 2
-        matrix = np.ldexp(matrix, -(exponent[:, None] + exponent))
-        scaled = np.diag(matrix)
-        scale = np.sqrt(np.outer(scaled, scaled))
-        self._target = schema.n_columns
-        # NaN marks a pair with a constant column.
-        self._correlation = np.divide(np.abs(matrix), scale, out=np.full_like(matrix, np.nan), where=scale > 0)
-        self._positions: dict[int, slice] = {c: slice(k, k + 1) for k, c in enumerate(products.numeric)}
-        self._shares: dict[int, Floats] = {c: np.ones(1) for c in products.numeric}
-        start = len(products.numeric)
-        for column, n_levels, _ in products.categorical:
-            self._positions[column] = slice(start, start + n_levels)
-            self._shares[column] = products.mean[self._positions[column]]
-            start += n_levels
-        std = {
-            c: np.sqrt((self._shares[c] * squares[part]).sum() / products.total_weight)
-            for c, part in self._positions.items()
-        }
-        self._std = {c: value if value > 0 else 1.0 for c, value in std.items()}
-
-    def associations(self, i: Indices, j: Indices) -> Floats:
-        """Return the correlation times the standard deviations of the columns, that of the target left out."""
-        return np.array([self._weighted_correlation(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
-
-    def self_associations(self, columns: Indices) -> Floats:
-        return np.array([self._std[column] ** 2 for column in columns.tolist()])
-
-    def _weighted_correlation(self, a: int, b: int) -> float:
-        inner = self._target not in (a, b)
-        scale = (self._std[a] if a != self._target else 1.0) * (self._std[b] if b != self._target else 1.0)
-        block: Any = self._correlation[self._positions[a], self._positions[b]]
-        weighted = np.outer(self._shares[a], self._shares[b]) * np.where(np.isnan(block), 1.0 if inner else 0.0, block)
-        value = float(np.float32(weighted.sum()))
-        return float(scale) * (1.0 if inner and value == 0.0 else value)
-
 
 Convention = Literal["hall", "weka"]
 # A merit above 1 by more than this is not due to rounding.
@@ -216,7 +136,7 @@ class CFS(Merit):
         return _CFSEvaluator(table, self._choose_association(schema))
 
 
-class _CFSEvaluator(Evaluator):
+class _CFSEvaluator(Evaluator, HasQuadraticForm, HasBounds, HasSubsetNotes, HasSubsetWarnings):
     """Merits from sums of associations; their bits depend only on the set (`SetSums`)."""
 
     def __init__(self, table: Table, association: Association) -> None:
@@ -227,6 +147,10 @@ class _CFSEvaluator(Evaluator):
         self._sums = SetSums(target, AssociationMatrix(associations, n_columns, used))
         self._table = table
         self._association = association.association if isinstance(association, WekaUncertainty) else association
+
+    @property
+    def info(self) -> MeritInfo:
+        return MeritInfo("CFS", max_bytes=8.0 * self._table.schema.n_columns**2)
 
     def evaluate(self, candidates: Candidates) -> Floats:
         relevances, totals = self._sums.evaluate(candidates)
@@ -265,8 +189,250 @@ class _CFSEvaluator(Evaluator):
     def _cone_bound(self) -> ConeBound:
         return ConeBound(self._sums.relevances, self._sums.matrix.to_dense())
 
-    def max_bytes(self) -> float:
-        return 8.0 * len(self._sums.relevances) ** 2
+
+# Sums are not exact where a diagonal element of A is smaller than this share of the largest: too many of its digits would be lost.
+_MIN_DIAGONAL_SHARE = 2.0**-16
+
+
+class SetSums:
+    """The sums of the relevances of the columns of a set, and of the associations of its pairs.
+
+    Sums are exact (`tamiz.statistics.exact_sums`), so their bits depend only on the set, neither on the parent nor on earlier
+    evaluations. Where the associations differ too much in size for exact sums, every set is summed anew, in column order: updates
+    of the parent's sums would leave rounding errors of dropped columns.
+    """
+
+    def __init__(self, relevances: Floats, matrix: AssociationMatrix) -> None:
+        self.matrix = matrix
+        self._relevances = SplitNumbers.from_values(relevances, power_of_two_scale(relevances) if matrix.exact else 0.0)
+
+    @property
+    def relevances(self) -> Floats:
+        """The relevances, rounded to the resolution of the sums."""
+        relevances: Floats = self._relevances.value
+        return relevances
+
+    def evaluate(self, candidates: Candidates) -> tuple[Floats, Floats]:
+        """Return for every candidate x the sum of its relevances, and its total x'Ax."""
+        if not self.matrix.exact:
+            candidates = Candidates.from_masks(candidates.masks())
+        relevances, totals = np.empty((2, len(candidates)))
+        whole = np.diff(candidates.starts) == 0
+        if whole.any():
+            masks = candidates.parents[candidates.parent_index[whole]]
+            relevances[whole] = SplitNumbers(masks @ self._relevances.head, masks @ self._relevances.tail).value
+            totals[whole] = self.matrix.totals(masks)
+        for parent in np.unique(candidates.parent_index[~whole]).tolist():
+            mask = candidates.parents[parent]
+            relevance, sums = self._relevances[mask].sum(), self.matrix.column_sums(mask)
+            for where, columns in candidates.flips_by_width(parent):
+                if columns.shape[1]:
+                    signs = np.where(mask[columns], -1.0, 1.0)
+                    change = SplitNumbers(
+                        (self._relevances.head[columns] * signs).sum(axis=1),
+                        (self._relevances.tail[columns] * signs).sum(axis=1),
+                    )
+                    relevances[where] = (relevance + change).value
+                    totals[where] = self.matrix.totals_after_flips(mask, sums, columns, signs)
+        return relevances, totals
+
+
+class AssociationMatrix:
+    """The matrix A of associations of the used columns of one table; its rows are computed on demand, and sums over them are exact.
+
+    `bound` is an upper bound of the absolute values of all associations; None is the largest association of a column with itself.
+    Sums are not `exact` where the associations of columns with themselves differ by a factor of more than 2^16, such as variances
+    of columns in different units.
+    """
+
+    def __init__(
+        self,
+        associations: PairwiseAssociations,
+        n_columns: int,
+        used: NDArray[np.intp],
+        bound: float | None = None,
+    ) -> None:
+        self._associations = associations
+        self._used = used
+        own = np.zeros(n_columns)
+        own[used] = associations.self_associations(used)
+        scale = power_of_two_scale(own if bound is None else np.array([bound]))
+        self.exact = bool((own[own > 0] > _MIN_DIAGONAL_SHARE * scale).all())
+        self._scale = scale if self.exact else 0.0
+        self._large = splitter(self._scale)
+        self._diagonal = round_to_scale(own, self._scale)
+        self._diagonal_parts = SplitNumbers.from_values(own, self._scale)
+        self._matrix = np.empty((0, n_columns))
+        # The row of `_matrix` of each column, -1 while it is not computed.
+        self._row_index = np.full(n_columns, -1, dtype=np.int64)
+        self._computed_columns = np.empty(0, dtype=np.intp)
+
+    def column_sums(self, mask: Masks) -> SplitNumbers:
+        heads, tails = np.zeros((2, len(mask)))
+        self._compute_rows(mask)
+        kernels.add_split_rows(self._matrix, self._row_index[mask], self._large, heads, tails)
+        return SplitNumbers(heads, tails)
+
+    def totals(self, masks: Masks) -> Floats:
+        """Return x'Ax of every set: the sum over all pairs of its columns, each column with itself included."""
+        self._compute_rows(np.logical_or.reduce(masks))
+        members = np.nonzero(masks)[1].astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(masks.sum(axis=1))]).astype(np.int64)
+        out = np.empty((len(masks), 2))
+        kernels.subset_pair_sums(self._matrix, self._row_index, self._diagonal, starts, members, self._large, out)
+        return SplitNumbers(out[:, 0], out[:, 1]).value
+
+    def totals_after_flips(self, mask: Masks, sums: SplitNumbers, columns: Integers, signs: Floats) -> Floats:
+        """Return the totals of one set with each row of `columns` flipped; a sign is 1 for an addition, -1 for a drop."""
+        total = sums[mask].sum()
+        for w in range(columns.shape[1]):
+            flipped, sign = columns[:, w], signs[:, w]
+            total = total + sums[flipped] * (2 * sign) + self._diagonal_parts[flipped]
+            for earlier in range(w):
+                between = SplitNumbers.from_values(
+                    self._rounded_associations(columns[:, earlier], flipped), self._scale
+                )
+                total = total + between * (2 * sign * signs[:, earlier])
+        return total.value
+
+    def rows(self, mask: Masks) -> tuple[Floats, NDArray[np.int64]]:
+        """Return a matrix with the rows of the columns of a set, and for every column the number of its row, -1 without one."""
+        self._compute_rows(mask)
+        return self._matrix, self._row_index
+
+    def to_dense(self) -> Floats:
+        self._compute_rows(np.isin(np.arange(len(self._row_index)), self._used))
+        matrix = np.zeros((len(self._row_index), len(self._row_index)))
+        matrix[self._computed_columns] = self._matrix[: len(self._computed_columns)]
+        return matrix
+
+    def _compute_rows(self, mask: Masks) -> None:
+        """Compute the rows of a set that are not computed yet."""
+        pending = np.flatnonzero(mask & (self._row_index < 0))
+        if not len(pending):
+            return
+        self._reserve_rows(len(self._computed_columns) + len(pending))
+        for column in pending.tolist():
+            self._add_row(column)
+
+    def _reserve_rows(self, n_rows: int) -> None:
+        if n_rows <= len(self._matrix):
+            return
+        # The capacity doubles, so that a long search does not copy the matrix at every step.
+        capacity = min(max(n_rows, 2 * len(self._matrix)), len(self._used))
+        check_memory(
+            8.0 * capacity * len(self._row_index),
+            f"{capacity:,} rows of {len(self._row_index):,} associations",
+            "Keep fewer columns first, with RankSelector, or search forward.",
+        )
+        matrix = np.empty((capacity, len(self._row_index)))
+        matrix[: len(self._computed_columns)] = self._matrix[: len(self._computed_columns)]
+        self._matrix = matrix
+
+    def _add_row(self, column: int) -> None:
+        n_rows = len(self._computed_columns)
+        row = self._matrix[n_rows]
+        row[:] = 0.0
+        row[column] = self._diagonal[column]
+        row[self._computed_columns] = self._matrix[:n_rows, column]
+        rest = self._used[(self._row_index[self._used] < 0) & (self._used != column)]
+        row[rest] = self._rounded_associations(np.full(len(rest), column), rest)
+        self._row_index[column] = n_rows
+        self._computed_columns = np.append(self._computed_columns, column)
+
+    def _rounded_associations(self, i: NDArray[Any], j: NDArray[Any]) -> Floats:
+        # Always in the order (lower column, higher column): the two orders can differ in the last bit.
+        return round_to_scale(self._associations.associations(np.minimum(i, j), np.maximum(i, j)), self._scale)
+
+
+# Weka treats numbers that differ by less than this as equal.
+_ZERO_TOLERANCE = 1e-6
+
+
+class WekaUncertainty(Association):
+    """An association rounded to single precision, in which 0 between two columns counts as 1."""
+
+    def __init__(self, association: Association) -> None:
+        self.association = association
+
+    def check(self, schema: Schema) -> None:
+        self.association.check(schema)
+
+    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
+        return _WekaUncertainties(self.association.pairwise(gather, schema), schema.n_columns)
+
+
+class _WekaUncertainties(PairwiseAssociations):
+    def __init__(self, associations: PairwiseAssociations, target: int) -> None:
+        self._exact = associations
+        self._target = target
+
+    def associations(self, i: Indices, j: Indices) -> Floats:
+        """Return the associations in single precision, 1 in place of 0 between two columns."""
+        values = self._exact.associations(i, j).astype(np.float32).astype(np.float64)
+        inner = (i != self._target) & (j != self._target)
+        return np.where(inner & (values < _ZERO_TOLERANCE), 1.0, values)
+
+
+class WekaCorrelation(Association):
+    """Absolute Pearson correlation, times the standard deviations of the columns, for a numeric target.
+
+    The correlation of a categorical column is the mean absolute correlation of the indicators of its levels, weighted by their
+    shares. A missing number is replaced by the mean, a missing level by the most frequent one.
+    """
+
+    def pairwise(self, gather: GatherFunction, schema: Schema) -> PairwiseAssociations:
+        (levels,) = gather(LevelCounts(schema.categorical, Coding(schema.n_levels, {})))
+        modes = [int(np.argmax(counts[:-1])) for counts in levels.counts]
+        indicators = [
+            LevelIndicators(j, schema.n_levels[j], mode) for j, mode in zip(schema.categorical, modes, strict=True)
+        ]
+        n = len(schema.numeric) + 1 + sum(column.n_levels for column in indicators)
+        check_memory(ScatterMatrix.work_bytes(n), f"{n:,} x {n:,} cross products", "Use convention='hall'.")
+        incomplete = tuple(j for j in schema.numeric if schema.columns[j].n_missing)
+        (products,) = gather(ScatterMatrix((*schema.numeric, schema.n_columns), tuple(indicators), incomplete))
+        return _WekaCorrelations(products, schema)
+
+
+class _WekaCorrelations(PairwiseAssociations):
+    def __init__(self, products: ScatterMatrix, schema: Schema) -> None:
+        matrix = products.matrix
+        squares = np.diag(matrix).copy()
+        # Each column is scaled by a power of two, so that no product overflows or underflows.
+        exponent = np.frexp(squares)[1] // 2
+        matrix = np.ldexp(matrix, -(exponent[:, None] + exponent))
+        scaled = np.diag(matrix)
+        scale = np.sqrt(np.outer(scaled, scaled))
+        self._target = schema.n_columns
+        # NaN marks a pair with a constant column.
+        self._correlation = np.divide(np.abs(matrix), scale, out=np.full_like(matrix, np.nan), where=scale > 0)
+        self._positions: dict[int, slice] = {c: slice(k, k + 1) for k, c in enumerate(products.numeric)}
+        self._shares: dict[int, Floats] = {c: np.ones(1) for c in products.numeric}
+        start = len(products.numeric)
+        for column, n_levels, _ in products.categorical:
+            self._positions[column] = slice(start, start + n_levels)
+            self._shares[column] = products.mean[self._positions[column]]
+            start += n_levels
+        std = {
+            c: np.sqrt((self._shares[c] * squares[part]).sum() / products.total_weight)
+            for c, part in self._positions.items()
+        }
+        self._std = {c: value if value > 0 else 1.0 for c, value in std.items()}
+
+    def associations(self, i: Indices, j: Indices) -> Floats:
+        """Return the correlation times the standard deviations of the columns, that of the target left out."""
+        return np.array([self._weighted_correlation(a, b) for a, b in zip(i.tolist(), j.tolist(), strict=True)])
+
+    def self_associations(self, columns: Indices) -> Floats:
+        return np.array([self._std[column] ** 2 for column in columns.tolist()])
+
+    def _weighted_correlation(self, a: int, b: int) -> float:
+        inner = self._target not in (a, b)
+        scale = (self._std[a] if a != self._target else 1.0) * (self._std[b] if b != self._target else 1.0)
+        block: Any = self._correlation[self._positions[a], self._positions[b]]
+        weighted = np.outer(self._shares[a], self._shares[b]) * np.where(np.isnan(block), 1.0 if inner else 0.0, block)
+        value = float(np.float32(weighted.sum()))
+        return float(scale) * (1.0 if inner and value == 0.0 else value)
 
 
 class ConeBound:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from tamiz.arrays import Floats
-from tamiz.criteria.base import MultiOutputMerit, RowRelevance
+from tamiz.criteria.base import HasStandardDeviations, MultiOutputMerit, RowRelevance
 from tamiz.exceptions import DataError
 from tamiz.models.estimators import is_plain_sklearn, is_unsupervised
 from tamiz.models.multioutput import MultiOutputTarget
@@ -18,8 +18,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_integer
 from tamiz.runtime.verdicts import Verdict
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
+from tamiz.search.base import Candidates, Evaluator
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import without_target
@@ -189,7 +188,7 @@ class CrossValidated(MultiOutputMerit):
         return WrapperEvaluator(task, backend, method)
 
 
-class PermutationImportance(RowRelevance):
+class PermutationImportance(RowRelevance, HasStandardDeviations):
     """Mean loss of the cross-validated score of a model when the values of a column are permuted among the test rows.
 
     .. math:: I_j = \\frac{1}{k R} \\sum_{f=1}^k \\sum_{r=1}^R (s_f - s_{fjr})
@@ -317,11 +316,12 @@ def _baseline_warnings(evaluator: WrapperEvaluator, score: float, schema: Schema
     )
     if score >= baseline:
         return []
+    name = evaluator.info.name
     scoring = ", a score of ranks such as scoring='roc_auc'," if schema.has_classes else ""
     return [
         Verdict(
             "TZ302",
-            f"PermutationImportance: the {evaluator.name} is {score:.4g} with all columns, below the {baseline:.4g} of a constant "
+            f"PermutationImportance: the {name} is {score:.4g} with all columns, below the {baseline:.4g} of a constant "
             f"prediction, so a column that predicts the target can have an importance below 0. Use another estimator{scoring} or "
             "another relevance.",
         )

@@ -14,14 +14,14 @@ from tamiz.arrays import Floats, Indices, divide_or_zero
 from tamiz.criteria.base import (
     Association,
     GatherFunction,
+    HasSelectionWarnings,
     PairwiseAssociations,
     StatisticRelevance,
     StatisticsCache,
     gather_statistics,
 )
-from tamiz.criteria.chance_information import FEW_VALUES, chance_level_warnings
 from tamiz.criteria.discretization import ColumnCoder
-from tamiz.criteria.joint_information import PairCounter, count_values, read_coded_rows
+from tamiz.criteria.information import FEW_VALUES, PairCounter, chance_level_warnings, count_values, read_coded_rows
 from tamiz.exceptions import DataError
 from tamiz.kernels import contingency as kernels
 from tamiz.kernels.contingency import table_entropies
@@ -44,8 +44,16 @@ MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
 _UNCHECKED_BYTES = 2**24
 
 
-class EntropyRelevance(StatisticRelevance):
-    """A relevance that is a function of H(X), H(Y) and I(X; Y)."""
+class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
+    """A relevance that is a function of H(X), H(Y) and I(X; Y).
+
+    Parameters
+    ----------
+    missing : {"distribute", "category"}, default="distribute"
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
+    discretization : MDL, EqualFrequency or EqualWidth, default=None
+        How numeric columns and a numeric target are cut into intervals. None is MDL, which requires classes.
+    """
 
     unit: ClassVar[str] = "bits"
 
@@ -105,9 +113,8 @@ class EntropyRelevance(StatisticRelevance):
     def selection_warnings(self, tables: Sequence[Table], columns: Sequence[int]) -> list[Verdict]:
         """Return a warning on selected categories of many values whose information about the target is not above chance."""
         remedy = "select by the merit MIM with correction='chance' (tamiz select --merit mim --correction chance)"
-        return chance_level_warnings(
-            type(self).__name__, self.count_classes(tables, columns), tables[0].schema.names, remedy
-        )
+        counts = self.count_classes(tables, columns)
+        return chance_level_warnings(type(self).__name__, counts, tables[0].schema.names, remedy) if counts else []
 
     def count_classes(self, tables: Sequence[Table], columns: Sequence[int]) -> dict[int, list[Floats]]:
         """Return the rows of every value in every class of each output, of those of the columns that have many values.
@@ -144,10 +151,8 @@ class InformationGain(EntropyRelevance):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL, which requires classes.
+    {missing}
+    {discretization}
 
     Raises
     ------
@@ -188,10 +193,8 @@ class GainRatio(EntropyRelevance):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL, which requires classes.
+    {missing}
+    {discretization}
 
     Raises
     ------
@@ -233,10 +236,8 @@ class SymmetricUncertainty(EntropyRelevance, Association):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL, which requires classes.
+    {missing}
+    {discretization}
 
     Raises
     ------

@@ -130,7 +130,14 @@ def _impute_means(parts: list[Floats], weight: Floats | None) -> Floats:
 
 
 class GraphRelevance(RowRelevance):
-    """A relevance that reads a graph of the rows, from its parameter `graph`."""
+    """A relevance that reads a graph of the rows.
+
+    Parameters
+    ----------
+    graph : GraphBuilder or Graph, default=None
+        The graph of the rows. None is KNearest(15) on the Euclidean distances over all columns. SameClass() needs a target with
+        classes and makes the criterion supervised.
+    """
 
     supports_bootstrap: ClassVar[bool] = False
 
@@ -335,9 +342,7 @@ class SPEC(GraphRelevance):
     n_eigenpairs : int, default=5
         The k of "phi3", about the number of clusters, at least 2: the first eigenvector, which is constant but for the degrees,
         counts nothing. Of a graph with more components all their null vectors are used. The other styles use the whole spectrum.
-    graph : GraphBuilder or Graph, default=None
-        The graph of the rows. None is KNearest(15) on the Euclidean distances over all columns. SameClass() needs a target with
-        classes and makes the criterion supervised.
+    {graph}
 
     Raises
     ------
@@ -455,9 +460,7 @@ class MCFS(GraphRelevance):
     n_nonzero : int, default=None
         Number of nonzero coefficients of each regression, the number of columns that are to be selected. None is half of the
         columns, rounded up, and at most 100. Columns that are in no regression score 0.
-    graph : GraphBuilder or Graph, default=None
-        The graph of the rows. None is KNearest(15) on the Euclidean distances over all columns. SameClass() needs a target with
-        classes and makes the criterion supervised.
+    {graph}
 
     Raises
     ------

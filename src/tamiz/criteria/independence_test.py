@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from tamiz.arrays import Floats
-from tamiz.criteria.base import StatisticRelevance, StatisticsCache
+from tamiz.criteria.base import HasPValues, StatisticRelevance, StatisticsCache
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
@@ -40,7 +40,7 @@ _CORRELATION_TESTS = {
 _CONTINGENCY_TESTS = {"pearson": "Pearson's chi-squared test", "likelihood_ratio": "the likelihood-ratio (G) test"}
 
 
-class IndependenceTest(StatisticRelevance):
+class IndependenceTest(StatisticRelevance, HasPValues):
     r"""Minus the decimal logarithm of the p-value of a test that the column and the target are independent.
 
     .. math:: -\log_{10} p

@@ -12,18 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices, Masks, divide_or_zero
-from tamiz.criteria.association_matrix import AssociationMatrix, SetSums
 from tamiz.criteria.base import MultiOutputMerit, PairwiseAssociations, gather_statistics
-from tamiz.criteria.chance_information import (
-    INFORMATION_CORRECTIONS,
-    InformationCorrection,
-    chance_level_warnings,
-    uninformative_warnings,
-)
+from tamiz.criteria.cfs import AssociationMatrix, SetSums
 from tamiz.criteria.column_associations import MIN_COMMON_ROWS, count_common_rows
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropies import MISSING_RULES, InformationGain, MissingRule
-from tamiz.criteria.joint_information import CountingRules, MeanInformation, PairInformation, read_coded_rows
+from tamiz.criteria.information import (
+    INFORMATION_CORRECTIONS,
+    CountingRules,
+    InformationCorrection,
+    MeanInformation,
+    PairInformation,
+    chance_level_warnings,
+    read_coded_rows,
+    uninformative_warnings,
+)
 from tamiz.criteria.variance import FisherScore
 from tamiz.exceptions import DataError
 from tamiz.kernels.greedy_merits import greedy_merits
@@ -31,11 +34,10 @@ from tamiz.models.multioutput import MultiOutputTarget
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_choice, check_memory, check_real
 from tamiz.runtime.verdicts import Verdict
+from tamiz.search.base import Candidates, Evaluator, HasBounds, HasSubsetWarnings, MeritInfo
 from tamiz.statistics.cross_products import ScatterMatrix
 from tamiz.statistics.cuts import MDL, Discretization, EqualFrequency
 from tamiz.statistics.moments import ClassMoments
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import weight_groups_equally
@@ -114,6 +116,18 @@ class InformationMerit(MultiOutputMerit):
     Mandros, Boley and Vreeken. Entropies are those of the counts. A corrected information may be below 0. Rows with sampling
     weights count as their effective sample size. Where values are missing it needs missing="category". A pair of columns of five
     values costs about 0.3 milliseconds more for 10,000 rows.
+
+    Parameters
+    ----------
+    missing : {"distribute", "category"}, default="distribute"
+        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
+    discretization : MDL, EqualFrequency or EqualWidth, default=None
+        How numeric columns and a numeric target are cut into intervals. None is MDL for classes. For a numeric target it is
+        EqualFrequency(10), and for merits that use information within the classes EqualFrequency with 3 to 10 intervals, the cube
+        root of n / 5, so that tables of three have about 5 rows in a cell.
+    correction : {"none", "chance"}, default="none"
+        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
+        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
 
     References
     ----------
@@ -232,7 +246,7 @@ class PairTerms(PairwiseAssociations):
         return np.zeros(len(columns))
 
 
-class InformationEvaluator(Evaluator):
+class InformationEvaluator(Evaluator, HasBounds, HasSubsetWarnings):
     """Base class of the evaluators of relevances and terms of pairs.
 
     `count_classes` returns the counts that are compared with chance, None if the information is corrected for chance; `outputs` is
@@ -261,19 +275,16 @@ class InformationEvaluator(Evaluator):
             for j in np.flatnonzero(free).tolist()
             if abs(self._relevances[j]) < _ROUNDING_MARGIN and self._information.is_constant(j)
         ]
-        found = uninformative_warnings(self.name, mask, unrelated, self._schema)
+        found = uninformative_warnings(self.info.name, mask, unrelated, self._schema)
         if self._count_classes is None:
             return found
         remedy = "use correction='chance' (--correction chance)"
         counts = self._count_classes(np.flatnonzero(mask).tolist())
-        return found + chance_level_warnings(self.name, counts, self._schema.names, remedy)
+        return found + chance_level_warnings(self.info.name, counts, self._schema.names, remedy)
 
     @property
-    def name(self) -> str:
-        return self._formula.label
-
-    def max_bytes(self) -> float:
-        return 8.0 * len(self._relevances) ** 2
+    def info(self) -> MeritInfo:
+        return MeritInfo(self._formula.label, max_bytes=8.0 * len(self._relevances) ** 2)
 
     def identity_fields(self) -> dict[str, Any]:
         from tamiz.models.evaluator import stable_repr
@@ -367,14 +378,9 @@ class MIM(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -414,14 +420,9 @@ class MIFS(InformationMerit):
     ----------
     beta : float, default=1.0
         Weight of the redundancy, at least 0.
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
-        for a numeric target.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -499,9 +500,7 @@ class MRMR(InformationMerit):
     discretization : MDL, EqualFrequency or EqualWidth, default=None
         How numeric columns and a numeric target are cut into intervals. None is MDL for classes, and EqualFrequency(10)
         for a numeric target. With "correlation" numbers are not cut, and it must be None.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {correction}
 
     Raises
     ------
@@ -642,14 +641,9 @@ class CIFE(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -690,14 +684,9 @@ class ICAP(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -736,14 +725,9 @@ class JMI(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -784,14 +768,9 @@ class DISR(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------
@@ -831,14 +810,9 @@ class CMIM(InformationMerit):
 
     Parameters
     ----------
-    missing : {"distribute", "category"}, default="distribute"
-        Distribute the counts of missing values in proportion to the present values, or treat missing as a category of its own.
-    discretization : MDL, EqualFrequency or EqualWidth, default=None
-        How numeric columns and a numeric target are cut into intervals. None is MDL for classes; for a numeric
-        target EqualFrequency with 3 to 10 intervals, the cube root of n / 5, so that tables of three have about 5 rows in a cell.
-    correction : {"none", "chance"}, default="none"
-        With "chance" the expectation under independence is subtracted from all information. Without it columns of many values, such
-        as a patient number, score high by chance: `SubsetSelector` warns of those that it selects.
+    {missing}
+    {discretization}
+    {correction}
 
     Raises
     ------

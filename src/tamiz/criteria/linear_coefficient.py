@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from tamiz.arrays import Floats, divide_or_zero
-from tamiz.criteria.base import ReweightedScorer
+from tamiz.criteria.base import Reweightable, ReweightedScorer
 from tamiz.criteria.entropies import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.runtime.random import Seed
@@ -18,8 +18,6 @@ from tamiz.runtime.validation import check_integer, check_real
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 
-# Number of values, times the number of classes, that a model in a study is fitted to: one or two seconds.
-_MAX_VALUES = 2**22
 # Number of coefficients up to which Newton steps, which solve a system for all of them, are faster than L-BFGS.
 _MAX_NEWTON_COEFFICIENTS = 256
 # Values times classes times weightings of models that are refitted: about ten seconds of matrix products.
@@ -36,7 +34,7 @@ _INTERCEPT_SCALE = 1e3
 _Precondition: TypeAlias = Callable[[Floats], Floats]
 
 
-class LinearCoefficient(ModelRelevance):
+class LinearCoefficient(ModelRelevance, Reweightable):
     """Standard deviation of a column's term (coefficient times value) in a penalised linear model of all columns.
 
     For a numeric column without missing values it is the absolute standardised coefficient. For a target with classes the model is
@@ -120,10 +118,6 @@ class LinearCoefficient(ModelRelevance):
         self.max_rows = max_rows
         self.max_levels = max_levels
         self.random_state = random_state
-
-    def max_study_values(self, schema: Schema) -> int:
-        """Return how many values a study fits the model to: every class has coefficients of its own."""
-        return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
     def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after fitting a model to its rows."""

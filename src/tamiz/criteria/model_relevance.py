@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,17 +110,17 @@ class ModelRelevance(RowRelevance):
 
     max_rows: int | None
     max_levels: int | None
-
-    @abstractmethod
-    def max_study_values(self, schema: Schema) -> int:
-        """Return how many values a study fits the model to."""
+    # How many values a study fits the model to, in one or two seconds; fewer where every class has coefficients of its own.
+    max_study_values: ClassVar[int] = 2**22
+    has_class_coefficients: ClassVar[bool] = True
 
     def adapt_to(self, schema: Schema) -> Relevance | None:
         """Return the relevance with `max_rows` and `max_levels` set for a study."""
         adapted = super().adapt_to(schema)
         if adapted is None or self.max_rows is not None:
             return adapted
-        max_values, max_levels = self.max_study_values(schema), self.max_levels
+        n_models = schema.n_classes if schema.has_classes and self.has_class_coefficients else 1
+        max_values, max_levels = self.max_study_values // max(n_models, 1), self.max_levels
         max_rows = _affordable_rows(schema, max_values, max_levels)
         if max_rows is not None and max_levels is None and max(schema.n_levels.values(), default=0) > _MAX_STUDY_LEVELS:
             max_levels = _MAX_STUDY_LEVELS

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamiz.arrays import Floats, Indices
-from tamiz.criteria.base import ReweightedScorer, ShadowScorer
+from tamiz.criteria.base import Reweightable, ReweightedScorer, Shadowable, ShadowScorer
 from tamiz.criteria.entropies import MissingRule
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.kernels.histogram_trees import add_tree_importances
@@ -20,10 +20,7 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.runtime.validation import check_integer
 from tamiz.table.base import Table
-from tamiz.table.schema import Schema
 
-# Number of values of a table that trees in a study are grown from: 1 to 2 seconds.
-_MAX_VALUES = 2**20
 # Number of sums when trees are grown again under other row weights: about ten seconds.
 _MAX_REGROWTH_SUMS = 3e9
 # Number of sets that a round splits the columns into.
@@ -35,7 +32,7 @@ _MAX_CODES, _MAX_SHADOW_CODES = 2**8, 2**6
 _TASK_ROUNDS = 5
 
 
-class TreeImportance(ModelRelevance):
+class TreeImportance(ModelRelevance, Reweightable, Shadowable):
     """Share of the target's variance, or Gini impurity for classes, explained by splits on a column in shallow trees, in [0, 1].
 
     .. math:: T_j = \\frac{1}{R} \\sum_{t \\ni j} E_t \\frac{U_{tj}}{\\sum_k U_{tk}}, \\qquad
@@ -103,6 +100,9 @@ class TreeImportance(ModelRelevance):
     array([3, 2, 0, 1])
     """
 
+    max_study_values: ClassVar[int] = 2**20
+    has_class_coefficients: ClassVar[bool] = False
+
     def __init__(
         self,
         *,
@@ -119,10 +119,6 @@ class TreeImportance(ModelRelevance):
         self.max_rows = max_rows
         self.max_levels = max_levels
         self.random_state = random_state
-
-    def max_study_values(self, schema: Schema) -> int:  # noqa: ARG002
-        """Return how many values a study grows trees from."""
-        return _MAX_VALUES
 
     def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after growing trees from its rows."""

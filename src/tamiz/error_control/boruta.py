@@ -16,14 +16,15 @@ from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, Shadowable, ShadowScorer, score_columns
 from tamiz.criteria.tree_importance import TreeImportance
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
+from tamiz.selection.defaults import choose_relevance, resolve_relevance
+from tamiz.selection.selector import Selector
+from tamiz.selection.time_limits import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.storage.invariants import (
     BoolArray,
     FloatArray,
@@ -156,6 +157,7 @@ class BorutaSelector(Selector):
         "n_iter_": Integer(size="i"),
     }
     _needs_target: ClassVar[bool] = True
+    default_relevance: ClassVar[type[Relevance]] = TreeImportance
 
     def __init__(
         self,
@@ -283,7 +285,7 @@ def _choose_copied(columns: Indices) -> Indices:
 
 def _choose_relevance(requested: Relevance | str | None, schema: Schema) -> Relevance:
     """Return the relevance for a table, after a check that it uses the target."""
-    relevance = TreeImportance() if requested is None else choose_relevance(requested, schema)
+    relevance = BorutaSelector.default_relevance() if requested is None else choose_relevance(requested, schema)
     if not relevance.reads_target:
         raise DataError(
             f"BorutaSelector needs a relevance that uses the target, and {type(relevance).__name__} does not: a column and its "

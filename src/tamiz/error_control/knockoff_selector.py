@@ -20,24 +20,25 @@ from tamiz.criteria.base import Relevance, score_rows
 from tamiz.criteria.model_relevance import ModelRelevance, TrainingData
 from tamiz.error_control.gaussian_knockoffs import METHODS, MIN_ROWS_PER_COLUMN, KnockoffSampler, matrix_bytes
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.runtime.verdicts import Verdict
-from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
+from tamiz.selection.defaults import choose_relevance, resolve_relevance
+from tamiz.selection.selector import Selector
+from tamiz.selection.time_limits import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable, Number
 from tamiz.table.base import Table
 from tamiz.table.factory import record_features
 from tamiz.table.schema import Column, CopiedColumn, Schema
+from tamiz.table.feature_checks import record_features
+from tamiz.table.schema import Column, CopiedColumn
 from tamiz.table.views import AppendedColumns
 
 # Steps of coordinate descent for one penalty.
 _MAX_ITERATIONS = 2000
-# Values, of rows and of columns without their knockoffs, that take about a minute.
-_MAX_VALUES = 2**22
 
 
 class LassoCoefficient(ModelRelevance):
@@ -102,10 +103,6 @@ class LassoCoefficient(ModelRelevance):
         self.max_rows = max_rows
         self.max_levels = max_levels
         self.random_state = random_state
-
-    def max_study_values(self, schema: Schema) -> int:
-        """Return how many values a lasso is fitted to where its time is limited: every class has coefficients of its own."""
-        return _MAX_VALUES // max(schema.n_classes if schema.has_classes else 1, 1)
 
     def score(self, table: Table) -> Floats:
         """Return the scores of the table's columns, after fitting models to its rows."""
@@ -435,6 +432,7 @@ class KnockoffSelector(Selector):
         "checks_": ListOf(InstanceOf(AssumptionCheck)),
     }
     _needs_target: ClassVar[bool] = True
+    default_relevance: ClassVar[type[Relevance]] = LassoCoefficient
 
     def __init__(
         self,
@@ -458,7 +456,7 @@ class KnockoffSelector(Selector):
         self.n_jobs = n_jobs
 
     def _criterion(self) -> Relevance:
-        found = LassoCoefficient() if self.importance is None else self.importance
+        found = self.default_relevance() if self.importance is None else self.importance
         relevance = resolve_relevance(found) if isinstance(found, str) else found
         if not isinstance(relevance, Relevance):
             raise TypeError(f"importance must be a relevance such as TreeImportance(), or its name, got {found!r}.")

@@ -19,15 +19,16 @@ from tamiz.assessment.trials import adapt_selector, number_items, repeat_selecti
 from tamiz.criteria import registry as criteria
 from tamiz.criteria.base import Relevance, StatisticRelevance
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import choose_relevance, resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import capture_warnings, list_names, warn_user
 from tamiz.runtime.validation import check_choice, check_integer, check_n_features, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.defaults import choose_relevance, resolve_relevance
 from tamiz.selection.redundancy_filter import RedundancyFilter
-from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_repetitions
+from tamiz.selection.selector import Selector
+from tamiz.selection.time_limits import RepetitionPlan, TimeLimit, time_repetitions
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table
 from tamiz.table.factory import record_features

@@ -31,7 +31,7 @@ from tamiz.models.estimators import accepts_sparse, fit_weighted, is_plain_sklea
 from tamiz.models.task import CVTask, error_context
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.schema import Column
 from tamiz.table.views import select_columns
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tamiz.arrays import Floats, Indices, Masks, is_missing
 from tamiz.models.folds import Folds
 from tamiz.runtime.validation import check_memory
-from tamiz.subsets.evaluator import Unit
+from tamiz.search.base import Unit
 from tamiz.table.base import Table
 from tamiz.table.schema import Column
 

@@ -43,8 +43,17 @@ from tamiz.models.task import CVTask, DegenerateSetError, FitWarnings, error_con
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import quote_name
 from tamiz.runtime.verdicts import Verdict
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator, ImportanceGetter, Unit
+from tamiz.search.base import (
+    Candidates,
+    Evaluator,
+    HasFolds,
+    HasImportances,
+    HasSubsetNotes,
+    HasSubsetWarnings,
+    ImportanceGetter,
+    MeritInfo,
+    Unit,
+)
 
 # Microseconds per fold of a ROC AUC or log loss from joint log-likelihoods, dominated by numpy calls.
 _LIKELIHOOD_COST = 250.0
@@ -65,8 +74,8 @@ Permutation = Indices
 ColumnPermutation = tuple[Indices, Permutation]
 
 
-class WrapperEvaluator(Evaluator):
-    """Mean cross-validation score of column sets; `method` is a sentence on how scores are computed.
+class WrapperEvaluator(Evaluator, HasFolds, HasImportances, HasSubsetNotes, HasSubsetWarnings):
+    """Mean cross-validation score of column sets; `method` is a sentence on how they are computed.
 
     The score of the empty set is the baseline score on the same folds: that of class frequencies or of the mean. Without a target
     the empty set scores minus infinity.
@@ -75,20 +84,21 @@ class WrapperEvaluator(Evaluator):
     def __init__(self, task: CVTask, backend: FoldBackend, method: str) -> None:
         self.task = task
         self.backend = backend
-        self.method = method
+        self._method = method
         self.scorer = FoldScorer(task, backend)
-        self.evaluation_cost = backend.evaluation_cost()
-        from_sums = confusion_scorer(task) or squared_error_scorer(task)
-        if not from_sums and isinstance(backend, HasLikelihoods) and likelihood_scorer(task) is not None:
-            self.evaluation_cost = max(self.evaluation_cost, _LIKELIHOOD_COST * len(task.folds))
         # The error of the first set without a score, and the number of such sets.
         self._first_unscored, self._n_unscored = "", 0
         self._unit_notes: list[Verdict] = []
         self._has_no_importances = False
 
-    @property
-    def name(self) -> str:
-        return f"{self.task.scoring.name.replace('_', ' ')} of {self.task.label}"
+    @cached_property
+    def info(self) -> MeritInfo:
+        task, cost = self.task, self.backend.evaluation_cost()
+        from_sums = confusion_scorer(task) or squared_error_scorer(task)
+        if not from_sums and isinstance(self.backend, HasLikelihoods) and likelihood_scorer(task) is not None:
+            cost = max(cost, _LIKELIHOOD_COST * len(task.folds))
+        name = f"{task.scoring.name.replace('_', ' ')} of {task.label}"
+        return MeritInfo(name, self._method, cost, self.backend.max_bytes())
 
     def evaluate(self, candidates: Candidates) -> Floats:
         return self.fold_scores(candidates).mean(axis=1)
@@ -160,9 +170,6 @@ class WrapperEvaluator(Evaluator):
             scores, losses = zip(*found, strict=True)
         return np.array(scores), np.array(losses)
 
-    def max_bytes(self) -> float:
-        return self.backend.max_bytes()
-
     def identity_fields(self) -> dict[str, Any]:
         return _task_identity_fields(self.task)
 
@@ -213,7 +220,7 @@ class WrapperEvaluator(Evaluator):
         return FoldImportances(self._refit_backend, fold, self.task.fit_warnings, [], self.scorer)
 
 
-class FoldImportances:
+class FoldImportances(HasImportances):
     """The importances that the models of a fold have themselves, and with a scorer the score of each model.
 
     Warnings of the fits are added to `fit_warnings`, and a note on the units of columns once to `notes`.
@@ -283,7 +290,7 @@ class FoldImportances:
         return fitted
 
 
-class ClassIndicatorEvaluator(Evaluator):
+class ClassIndicatorEvaluator(Evaluator, HasFolds, HasSubsetNotes):
     """The share of the class indicators' variance that ridge regression explains on test rows.
 
     .. math:: R^2_f = 1 - \\frac{\\sum_k \\sum_{i \\in f} (z_{ik} - \\hat z_{ik})^2}
@@ -310,12 +317,16 @@ class ClassIndicatorEvaluator(Evaluator):
         if isinstance(leader, SharesProducts) and all(type(one.backend) is type(leader) for one in self._evaluators):
             leader.share_products([one.backend for one in self._evaluators[1:]])
         self._total_squares = np.array([_total_squares(one) for one in tasks])
-        self.method = self._evaluators[0].method
-        self.evaluation_cost = sum(part.evaluation_cost for part in self._evaluators)
 
-    @property
-    def name(self) -> str:
-        return "R2 of ridge regression on the classes"
+    @cached_property
+    def info(self) -> MeritInfo:
+        parts = [one.info for one in self._evaluators]
+        return MeritInfo(
+            "R2 of ridge regression on the classes",
+            parts[0].method,
+            sum(one.cost for one in parts),
+            sum(one.max_bytes for one in parts),
+        )
 
     def evaluate(self, candidates: Candidates) -> Floats:
         return self.fold_scores(candidates).mean(axis=1)
@@ -328,9 +339,6 @@ class ClassIndicatorEvaluator(Evaluator):
         )
         total = self._total_squares.sum(axis=0)
         return 1 - divide_or_zero(errors, total)
-
-    def max_bytes(self) -> float:
-        return sum(part.max_bytes() for part in self._evaluators)
 
     def identity_fields(self) -> dict[str, Any]:
         return self._evaluators[0].identity_fields()

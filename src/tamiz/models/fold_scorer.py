@@ -44,7 +44,7 @@ from tamiz.models.scoring import Scoring, score_fitted
 from tamiz.models.task import CVTask, FitWarnings, error_context, make_task
 from tamiz.runtime import parallel, progress, workers
 from tamiz.runtime.verdicts import Verdict
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.base import Table
 from tamiz.table.views import select_columns
 

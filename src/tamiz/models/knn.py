@@ -28,7 +28,7 @@ from tamiz.models.backends import CountsPredictions, FittedFold, FoldBackend, Ha
 from tamiz.models.design_matrix import EncodedMatrix
 from tamiz.models.task import CVTask
 from tamiz.runtime import parallel
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 
 Int64Array = NDArray[np.int64]
 

@@ -56,8 +56,8 @@ from tamiz.models.design_matrix import ColumnProducts, DesignEncoder, FoldProduc
 from tamiz.models.folds import Fold
 from tamiz.models.task import CVTask
 from tamiz.runtime import parallel
+from tamiz.search.base import Candidates
 from tamiz.statistics.base import Block
-from tamiz.subsets.candidates import Candidates
 
 CoordinateIndices = NDArray[np.integer]
 

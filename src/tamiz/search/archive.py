@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.exceptions import DataError
 from tamiz.kernels import hashing as kernels
+from tamiz.search.base import Candidates
 from tamiz.storage.invariants import (
     Array,
     Condition,
@@ -27,7 +28,6 @@ from tamiz.storage.invariants import (
     Number,
 )
 from tamiz.storage.records import Serializable
-from tamiz.subsets.candidates import Candidates
 
 SubsetKeys = NDArray[np.uint64]
 
@@ -161,6 +161,8 @@ class Archive(Serializable):
     fold_scores : ndarray of shape (n_evaluations, n_folds) or None
         The scores whose means are the merits; None where the merit has no folds, or the merits were read from a file, which does
         not contain the scores.
+    index : SubsetIndex
+        The numbers of the evaluated sets.
     improvements : list of int
         The numbers of the successive best sets, one for every recorded batch that improved on the best.
     tolerance : float
@@ -245,14 +247,14 @@ class Archive(Serializable):
         self.bound: float | None = None
         self._batches: list[tuple[int, NDArray[np.uint8], Candidates]] = []
         self._sizes: list[NDArray[np.int32]] = []
-        self._index = SubsetIndex(n_columns)
+        self.index = SubsetIndex(n_columns)
         self._merits = np.empty(0)
         self._started = time.monotonic()
         # None once a set was recorded without fold scores.
         self._fold_scores: list[Floats] | None = []
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self.index)
 
     @property
     def seconds(self) -> float:
@@ -274,7 +276,7 @@ class Archive(Serializable):
         batches = ((packed, batch.parent_index, batch.starts, batch.flipped) for _, packed, batch in self._batches)
         total = sum(array.nbytes for arrays in batches for array in arrays) + self._merits.nbytes
         total += sum(scores.nbytes for scores in self._fold_scores or ())
-        return total + sum(sizes.nbytes for sizes in self._sizes) + self._index.n_bytes
+        return total + sum(sizes.nbytes for sizes in self._sizes) + self.index.n_bytes
 
     @property
     def merits(self) -> Floats:
@@ -378,7 +380,7 @@ class Archive(Serializable):
                 flips - flips[0],
                 state["flipped"][flips[0] : flips[-1]],
             )
-            archive.record(candidates, archive.keys(candidates), state["merits"][span])
+            archive.record(candidates, archive.index.keys(candidates), state["merits"][span])
         archive.add_unrecorded(state["n_unrecorded"], state["bound"])
         archive.apply_tolerance(state["tolerance"])
         archive.stop_reason, archive.interrupted = state["stop_reason"], state["interrupted"]
@@ -386,16 +388,12 @@ class Archive(Serializable):
         archive.n_steps_without_gain, archive.last_gain = state["n_steps_without_gain"], state["last_gain"]
         return archive
 
-    def keys(self, candidates: Candidates) -> SubsetKeys:
-        return self._index.keys(candidates)
-
-    def lookup(self, keys: SubsetKeys) -> NDArray[np.int64]:
-        """Return the number of each evaluated set, -1 for a set that was not evaluated."""
-        return self._index.lookup(keys)
-
-    def are_new(self, keys: SubsetKeys) -> Masks:
-        """Return which sets were not evaluated before; of repeated keys only the first is new."""
-        return self._index.are_new(keys)
+    def known_merits(self, candidates: Candidates) -> Floats:
+        """Return the merits of candidates, NaN for a set that was not evaluated."""
+        numbers = self.index.lookup(self.index.keys(candidates))
+        merits = np.full(len(candidates), np.nan)
+        merits[numbers >= 0] = self._merits[numbers[numbers >= 0]]
+        return merits
 
     def merits_at(self, numbers: NDArray[np.int64]) -> Floats:
         return self._merits[numbers]
@@ -417,7 +415,7 @@ class Archive(Serializable):
             self._fold_scores = None
         elif self._fold_scores is not None:
             self._fold_scores.append(fold_scores)
-        self._index.add(keys)
+        self.index.add(keys)
         self._update_best(start, candidates, sizes, merits)
 
     def _append_merits(self, start: int, merits: Floats) -> None:

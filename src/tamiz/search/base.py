@@ -1,4 +1,4 @@
-"""The base class of searches, and the problem that a search solves.
+"""What searches and merits agree on: candidate sets, evaluators, the problem of a search, and the base class of searches.
 
 A search is a generator: `walk(problem, rng)` yields proposals, mostly `Candidates`, and receives their merits. Forward selection,
 for instance, yields every set that has one column more than the current one, and continues from the set with the highest merit.
@@ -12,26 +12,265 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral, Real
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tamiz.arrays import Floats, Indices, Masks
+from tamiz.exceptions import DataError
 from tamiz.runtime.registry import suggestion
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.validation import check_n_features
-from tamiz.subsets.candidates import Proposal
-from tamiz.subsets.evaluator import Evaluator, HasImportances
+from tamiz.runtime.verdicts import Verdict
 
-Units = Sequence[Indices]
+Unit: TypeAlias = Indices
+Units = Sequence[Unit]
 # A walk returns the reason why it ended.
 Walk: TypeAlias = "Generator[Proposal, Floats, str]"
 Columns: TypeAlias = "Iterable[str | int]"
 # A number of columns, or a share of the columns that can be chosen; or the pair (smallest, largest) of such.
 SetSize: TypeAlias = "float | tuple[float, float]"
+# How the importances of columns are found, as `RecursiveElimination` describes it.
+ImportanceGetter: TypeAlias = "str | Callable[[Any], Any]"
+# int32 where many are stored.
+Integers = NDArray[np.integer[Any]]
+
+
+class Proposal(ABC):
+    @abstractmethod
+    def scan(self, budget: int | None) -> ScanResult:
+        """Return the sets to evaluate, and what is known after inspecting at most `budget` sets."""
+
+
+@dataclass(frozen=True)
+class Candidates(Proposal):
+    """Candidates as flips of a few parents: an evaluator with the sums of a parent needs only the flips.
+
+    Attributes
+    ----------
+    parents : ndarray of shape (n_parents, n_columns), bool
+    parent_index : ndarray of shape (n_candidates,)
+        The row of `parents` of each candidate.
+    starts : ndarray of shape (n_candidates + 1,)
+    flipped : ndarray
+        Candidate c flips the columns flipped[starts[c] : starts[c + 1]].
+    """
+
+    parents: Masks
+    parent_index: Integers
+    starts: Integers
+    flipped: Integers
+
+    @classmethod
+    def from_masks(cls, masks: Masks) -> Candidates:
+        """Return candidates without flips, each its own parent."""
+        masks = np.atleast_2d(masks)
+        m = len(masks)
+        return cls(masks, np.arange(m), np.zeros(m + 1, dtype=np.intp), np.empty(0, dtype=np.intp))
+
+    @classmethod
+    def from_flips(cls, parent: Masks, units: Sequence[NDArray[np.intp]]) -> Candidates:
+        """Return one candidate for each unit of columns: the parent with that unit flipped."""
+        starts = np.concatenate([[0], np.cumsum([len(unit) for unit in units])]).astype(np.intp)
+        flipped = np.concatenate(units).astype(np.intp) if units else np.empty(0, dtype=np.intp)
+        return cls(np.atleast_2d(parent), np.zeros(len(units), dtype=np.intp), starts, flipped)
+
+    @classmethod
+    def concatenate(cls, batches: Sequence[Candidates]) -> Candidates:
+        """Return one or more batches as one, in order."""
+        n_parents = np.cumsum([0, *(len(part.parents) for part in batches)])
+        n_flipped = np.cumsum([0, *(len(part.flipped) for part in batches)])
+        starts = [part.starts[:-1] + before for part, before in zip(batches, n_flipped[:-1], strict=True)]
+        return cls(
+            np.concatenate([part.parents for part in batches]),
+            np.concatenate([part.parent_index + before for part, before in zip(batches, n_parents[:-1], strict=True)]),
+            np.concatenate([*starts, n_flipped[-1:]]).astype(np.intp),
+            np.concatenate([part.flipped for part in batches]),
+        )
+
+    def scan(self, budget: int | None) -> ScanResult:  # noqa: ARG002 - the runner applies the budget
+        return ScanResult(self)
+
+    def __len__(self) -> int:
+        return len(self.parent_index)
+
+    def __getitem__(self, chosen: NDArray[Any]) -> Candidates:
+        """Return some of the candidates, by their indices."""
+        widths = np.diff(self.starts)[chosen]
+        starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.intp)
+        positions = np.arange(starts[-1]) - np.repeat(starts[:-1], widths) + np.repeat(self.starts[:-1][chosen], widths)
+        return Candidates(self.parents, self.parent_index[chosen], starts, self.flipped[positions])
+
+    def flips_by_width(self, parent: int) -> Iterator[tuple[NDArray[np.intp], Integers]]:
+        """Yield the candidates of one parent and their flips as a matrix, for each number of flipped columns."""
+        mine = np.flatnonzero(self.parent_index == parent)
+        widths = np.diff(self.starts)[mine]
+        for width in np.unique(widths):
+            where = mine[widths == width]
+            yield where, self.flipped[self.starts[where][:, None] + np.arange(width)]
+
+    @cached_property
+    def packed_parents(self) -> NDArray[np.uint8]:
+        """The parents with eight columns in a byte, the first column as the highest bit."""
+        return np.ascontiguousarray(np.packbits(self.parents, axis=1))
+
+    def masks(self) -> Masks:
+        """Return the candidates as masks of shape (n_candidates, n_columns)."""
+        masks = self.parents[self.parent_index]
+        masks[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.flipped] ^= True
+        return masks
+
+    def sizes(self) -> NDArray[np.intp]:
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        change = np.where(self.parents[self.parent_index[owner], self.flipped], -1, 1)
+        grown = np.bincount(owner, change, len(self)) if len(owner) else np.zeros(len(self))
+        # Counting bits of packed sets takes a tenth of the time of summing bools.
+        sizes = np.bitwise_count(self.packed_parents).sum(axis=1, dtype=np.intp)
+        return sizes[self.parent_index] + grown.astype(np.intp)
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """The result of a proposal: the sets to evaluate and record, if any."""
+
+    candidates: Candidates
+    # Further sets that were inspected and are no better; they are counted but not recorded.
+    n_unrecorded: int = 0
+    # A proven upper bound of the merits of all admissible sets.
+    bound: float | None = None
+    # The number of sets of the whole search, if known.
+    n_total: int | None = None
+
+
+@dataclass(frozen=True)
+class MeritInfo:
+    """The facts of a merit over one table.
+
+    Attributes
+    ----------
+    name : str
+        The name in messages.
+    method : str
+        How the merit is computed, one sentence for the report; "" if the name suffices.
+    cost : float
+        Cost of evaluating a set, in units of about a microsecond.
+    max_bytes : float
+        The maximum memory of the evaluator in bytes, without the table.
+    """
+
+    name: str
+    method: str = ""
+    cost: float = 1.0
+    max_bytes: float = 0.0
+
+
+class Evaluator(ABC):
+    """The merits of candidate subsets over one table. What some merits offer beyond their values are protocols of their own."""
+
+    @property
+    def info(self) -> MeritInfo:
+        return MeritInfo(type(self).__name__)
+
+    @abstractmethod
+    def evaluate(self, candidates: Candidates) -> Floats:
+        """Return the merit of every candidate; each value depends only on its candidate."""
+
+    def identity_fields(self) -> dict[str, Any]:
+        """Return what the merits depend on beyond columns, data and name of the merit, as JSON values, for a journal's identity."""
+        return {}
+
+    def notes(self) -> list[Verdict]:
+        """Return notes for the user at the end of a search, one sentence each."""
+        return []
+
+
+@runtime_checkable
+class HasFolds(Protocol):
+    """A merit that is the mean of scores in folds."""
+
+    def fold_scores(self, candidates: Candidates) -> Floats:
+        """Return the fold scores, of shape (n_candidates, n_folds)."""
+
+
+@runtime_checkable
+class HasQuadraticForm(Protocol):
+    """A merit c'x / sqrt(x'Ax)."""
+
+    def quadratic_form(self) -> tuple[Floats, Floats] | None:
+        """Return c and A, None where the sums are not exact."""
+
+
+@runtime_checkable
+class HasBounds(Protocol):
+    """A merit with upper bounds."""
+
+    def upper_bounds(self, masks: Masks) -> Floats | None:
+        """Return upper bounds of the merits of all subsets of each mask, None where the merit has none with its parameters."""
+
+
+@runtime_checkable
+class HasImportances(Protocol):
+    """A merit that shows the importance of each column within a set without the merits of other sets."""
+
+    def importances(
+        self, mask: Masks, units: Sequence[Unit], n_repeats: int, getter: ImportanceGetter = "auto"
+    ) -> Floats | None:
+        """Return the importance of each unit of columns within a set, None where the getter finds none.
+
+        Importances that differ by rounding errors only are equal. Those that are random are means over `n_repeats` draws, which
+        depend only on the set and the seed of the merit. `getter` is the `importance_getter` of `RecursiveElimination`.
+        """
+
+
+@runtime_checkable
+class HasSubsetNotes(Protocol):
+    """A merit with notes on its value for the set that a search selected."""
+
+    def subset_notes(self, mask: Masks) -> list[str]:
+        """Return notes on the merit of a set, one sentence each."""
+
+
+@runtime_checkable
+class HasSubsetWarnings(Protocol):
+    """A merit with warnings on the columns of the set that a search selected."""
+
+    def subset_warnings(self, mask: Masks, free: Masks) -> list[Verdict]:
+        """Return warnings on the columns of a set; the `free` columns are neither fixed nor excluded."""
+
+
+# From candidates to their merits and fold scores.
+MeritFunction: TypeAlias = Callable[[Candidates], tuple[Floats, Floats | None]]
+
+
+def merit_name(merit: object) -> str:
+    """Return the name of a merit for messages."""
+    return merit.info.name if isinstance(merit, Evaluator) else type(merit).__name__
+
+
+def checked_merits(
+    evaluator: Evaluator, names: Sequence[str] | None, candidates: Candidates
+) -> tuple[Floats, Floats | None]:
+    """Return the merits and the fold scores (None if the merit has no folds) from one evaluation; raise DataError for NaN.
+
+    `names` are those of the columns, None to name columns by number.
+    """
+    scores = evaluator.fold_scores(candidates) if isinstance(evaluator, HasFolds) else None
+    merits = evaluator.evaluate(candidates) if scores is None else scores.mean(axis=1)
+    bad = np.flatnonzero(np.isnan(merits))
+    if len(bad):
+        (mask,) = candidates[bad[:1]].masks()
+        named = [str(j) if names is None else names[j] for j in np.flatnonzero(mask).tolist()]
+        raise DataError(
+            f"The merit of the set of {list_names(named) or 'no column'} is not a number. "
+            "Every set must have a merit: exclude columns that the criterion cannot use."
+        )
+    return merits, scores
 
 
 @dataclass(frozen=True)
@@ -50,7 +289,7 @@ class Problem:
         The set to start with; None leaves it to the search.
     units : list of ndarray
         Columns that are added and dropped together, in column order; most units are one column.
-    merit : Evaluator or HasImportances, or None
+    evaluator : Evaluator or HasImportances, or None
         For searches that use more of the merit than its values.
     tolerance : float
         By how much the merit of a smaller set may be below the best merit.
@@ -64,7 +303,7 @@ class Problem:
     excluded: Masks
     start: Masks | None = None
     units: list[Indices] = field(default_factory=list)
-    merit: Evaluator | HasImportances | None = None
+    evaluator: Evaluator | HasImportances | None = None
     tolerance: float = 0.0
 
     @property

@@ -10,8 +10,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_choice, check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates, Columns, Problem, Search, Walk
 
 Direction = Literal["forward", "backward", "bidirectional"]
 _DIRECTIONS = ("forward", "backward", "bidirectional")

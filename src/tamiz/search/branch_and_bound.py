@@ -14,10 +14,21 @@ from tamiz.kernels import branching as kernels
 from tamiz.kernels import read_only
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_real
-from tamiz.search.base import Columns, Problem, Search, Walk, can_reach_size, count_sets, expand_units
+from tamiz.search.base import (
+    Candidates,
+    Columns,
+    HasBounds,
+    Problem,
+    Proposal,
+    ScanResult,
+    Search,
+    Walk,
+    can_reach_size,
+    count_sets,
+    expand_units,
+    merit_name,
+)
 from tamiz.search.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
-from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
-from tamiz.subsets.evaluator import HasBounds, merit_name
 
 # Nodes that are processed before their results are shared, bounds computed for one node (5 to 50 ms), and the number of open nodes
 # beyond which twice as many bounds are computed for one node (three times beyond twice as many, ...), so that the queue grows
@@ -485,11 +496,13 @@ class BranchAndBound(Search):
         form = UnitQuadraticForm.from_problem(problem)
         if form is not None:
             yield from branch_quadratic(problem, form, optimality_gap)
-        elif isinstance(problem.merit, HasBounds) and problem.merit.upper_bounds(problem.fixed[None]) is not None:
+        elif (
+            isinstance(problem.evaluator, HasBounds) and problem.evaluator.upper_bounds(problem.fixed[None]) is not None
+        ):
             yield from _branch_by_bounds(problem, optimality_gap)
         else:
             raise ValueError(
-                f"BranchAndBound needs a merit with quadratic_form() or upper_bounds(); {merit_name(problem.merit)} has "
+                f"BranchAndBound needs a merit with quadratic_form() or upper_bounds(); {merit_name(problem.evaluator)} has "
                 "neither. Use Exhaustive for few columns, or Beam."
             )
         return "no set is better" if optimality_gap == 0 else f"no set is better by more than {optimality_gap:g}"
@@ -514,8 +527,8 @@ def _branch_by_bounds(problem: Problem, optimality_gap: float) -> Generator[Prop
     new_nodes = [_Node(np.ones(len(widths), dtype=bool), 0)]
     while new_nodes:
         masks = expand_units(problem, np.array([node.members for node in new_nodes]))
-        assert isinstance(problem.merit, HasBounds)
-        bounds = problem.merit.upper_bounds(masks)
+        assert isinstance(problem.evaluator, HasBounds)
+        bounds = problem.evaluator.upper_bounds(masks)
         assert bounds is not None
         kept = [number for number, bound in enumerate(bounds.tolist()) if not bound < best + optimality_gap]
         for number in kept:

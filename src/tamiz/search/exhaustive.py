@@ -19,9 +19,18 @@ import numpy as np
 from tamiz.arrays import Indices, Masks
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime import parallel
-from tamiz.search.base import Columns, Problem, Search, Walk, count_completions, count_sets
+from tamiz.search.base import (
+    Candidates,
+    Columns,
+    Problem,
+    Proposal,
+    ScanResult,
+    Search,
+    Walk,
+    count_completions,
+    count_sets,
+)
 from tamiz.search.quadratic import BoundedCandidates, Incumbent, UnitQuadraticForm, no_candidates
-from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
 
 # Enumerating all codes takes about 1 ns for each, enumerating combinations of allowed sizes 10 to 100 ns: codes are used up to this
 # many codes for each allowed set.

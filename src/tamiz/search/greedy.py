@@ -10,9 +10,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, Walk
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import HasImportances, ImportanceGetter, merit_name
+from tamiz.search.base import Candidates, Columns, HasImportances, ImportanceGetter, Problem, Search, Walk, merit_name
 
 
 class Forward(Search):
@@ -429,12 +427,12 @@ class RecursiveElimination(Search):
 
     def _importances(self, problem: Problem, mask: Masks, units: list[Indices], n_repeats: int) -> Floats:
         found = None
-        if isinstance(problem.merit, HasImportances):
-            found = problem.merit.importances(mask, units, n_repeats, self.importance_getter)
+        if isinstance(problem.evaluator, HasImportances):
+            found = problem.evaluator.importances(mask, units, n_repeats, self.importance_getter)
         if found is None:
+            name = merit_name(problem.evaluator)
             raise ValueError(
-                f"RecursiveElimination needs a merit that provides the importance of each column; {merit_name(problem.merit)} does "
-                "not. Use Backward."
+                f"RecursiveElimination needs a merit that provides the importance of each column; {name} does not. Use Backward."
             )
         return found
 

@@ -27,8 +27,7 @@ import numpy as np
 from tamiz.arrays import Floats, Masks
 from tamiz.exceptions import DataError
 from tamiz.search.archive import SubsetIndex
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import MeritFunction
+from tamiz.search.base import Candidates, MeritFunction
 
 _FORMAT = "tamiz journal 2"
 # Between a line and its checksum.

@@ -11,10 +11,8 @@ from tamiz.arrays import Floats, Masks
 from tamiz.kernels import read_only
 from tamiz.kernels.subset_merits import UnitTerms
 from tamiz.runtime.validation import check_memory
-from tamiz.search.base import Problem, expand_units
+from tamiz.search.base import Candidates, HasQuadraticForm, Problem, Proposal, ScanResult, expand_units
 from tamiz.statistics.exact_sums import SplitNumbers, power_of_two_scale
-from tamiz.subsets.candidates import Candidates, Proposal, ScanResult
-from tamiz.subsets.evaluator import HasQuadraticForm
 
 Integers = NDArray[np.int64]
 
@@ -52,7 +50,7 @@ class UnitQuadraticForm:
     @classmethod
     def from_problem(cls, problem: Problem) -> UnitQuadraticForm | None:
         """Return the form of a problem's merit, None where the merit has no such form or has values that are not finite."""
-        form = problem.merit.quadratic_form() if isinstance(problem.merit, HasQuadraticForm) else None
+        form = problem.evaluator.quadratic_form() if isinstance(problem.evaluator, HasQuadraticForm) else None
         if form is None or not all(np.isfinite(part).all() for part in form):
             return None
         c, A = form

@@ -10,15 +10,13 @@ from functools import partial
 
 import numpy as np
 
-from tamiz.arrays import Floats
+from tamiz.arrays import Floats, Masks
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes
 from tamiz.search.archive import Archive
-from tamiz.search.base import Problem, Search, Walk
+from tamiz.search.base import Candidates, Evaluator, MeritFunction, Problem, Search, Walk, checked_merits
 from tamiz.search.journal import Journal
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import Evaluator, MeritFunction, checked_merits
 from tamiz.table.base import Table
 
 # A plan times the first sets of a search: at most this many, for at most this long.
@@ -26,7 +24,7 @@ _TIMED_SETS = 1000
 _TIMED_SECONDS = 2.0
 # Larger totals are not shown as progress: such a search does not end in practice, and some totals are beyond the largest float.
 _MAX_SHOWN_TOTAL = 10**15
-# A batch is evaluated in chunks of this cost, in units of `evaluation_cost` (about a microsecond each); after each chunk the
+# A batch is evaluated in chunks of this cost, in units of `MeritInfo.cost` (about a microsecond each); after each chunk the
 # stopping rules are applied and Ctrl-C takes effect. The chunks depend on counts and not on the clock, so they are the same in
 # every run.
 _CHUNK_COST = 500_000.0
@@ -47,7 +45,8 @@ class SearchJob:
     duplicates: dict[int, int] = field(default_factory=dict)
 
     def run(self, stop: StoppingRule | None, journal: Journal | None = None) -> Archive:
-        problem = self.problem if stop is None else replace(self.problem, tolerance=stop.tolerance)
+        tolerance = 0.0 if stop is None else stop.tolerance
+        problem = replace(self.problem, evaluator=self.evaluator, tolerance=tolerance)
         walk = self.search.walk(problem, self.rng)
         archive = run_search(
             walk,
@@ -60,6 +59,10 @@ class SearchJob:
         )
         archive.apply_tolerance(problem.tolerance)
         return archive
+
+    def visited_by_size(self) -> dict[int, Masks]:
+        """Return by size the allowed sets that a search visits which ignores merits."""
+        return self.search.visited_by_size(replace(self.problem, evaluator=self.evaluator), self.rng)
 
     def plan(self, stop: StoppingRule | None) -> SearchPlan:
         """Run the first sets of the search, and return the largest cost of the whole search, extrapolated from them."""
@@ -85,9 +88,9 @@ class SearchJob:
             max_evaluations,
             None if max_evaluations is None else seconds * scale,
             None if stop is None else stop.time_limit(),
-            archive_bytes + self.evaluator.max_bytes(),
+            archive_bytes + self.evaluator.info.max_bytes,
             archive.n_evaluations,
-            self.evaluator.method,
+            self.evaluator.info.method,
         )
 
     def _new_archive(self) -> Archive:
@@ -170,7 +173,7 @@ def run_search(
     merit that is NaN raises DataError, with the `names` of the columns.
     """
     evaluate = partial(checked_merits, evaluator, names)
-    size = max(1, int(_CHUNK_COST / max(evaluator.evaluation_cost, 1.0)))
+    size = max(1, int(_CHUNK_COST / max(evaluator.info.cost, 1.0)))
     try:
         proposal = next(walk)
         while True:
@@ -224,8 +227,8 @@ def _evaluate_batch(
 
     The merits are None where the budget does not suffice for the whole batch, or where a rule stops the search before its end.
     """
-    keys = archive.keys(candidates)
-    new_numbers = np.flatnonzero(archive.are_new(keys))
+    keys = archive.index.keys(candidates)
+    new_numbers = np.flatnonzero(archive.index.are_new(keys))
     n_new = len(new_numbers)
     if budget is not None:
         new_numbers = new_numbers[: max(budget, 0)]
@@ -240,4 +243,4 @@ def _evaluate_batch(
             return None, reason
     if len(new_numbers) < n_new:
         return None, None
-    return archive.merits_at(archive.lookup(keys)), None
+    return archive.merits_at(archive.index.lookup(keys)), None

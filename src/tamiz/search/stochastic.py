@@ -10,8 +10,7 @@ from scipy.special import gammaln
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.archive import SubsetIndex
-from tamiz.search.base import Columns, Problem, Search, Walk, count_sets, expand_units
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates, Columns, Problem, Search, Walk, count_sets, expand_units
 
 _BATCH = 256
 

@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from tamiz.criteria.column_associations import EQUIVALENT, associate_columns, one_sided_associations
+from tamiz.criteria.column_associations import COPY, EQUIVALENT, associate_columns, one_sided_associations
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.table.base import Table
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.table.views import select_columns, select_rows
 
-_MAX_LISTED = 5
+# Pairs of duplicate columns, and of selected copies, that a sentence names.
+_MAX_LISTED, _MAX_PAIRS = 5, 3
 ALLOW_DUPLICATES = "allow_duplicates=True (--allow-duplicates)"
 
 
@@ -56,6 +57,26 @@ def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[st
         "them as well."
     )
     return [Verdict("TZ301", sentence, columns)]
+
+
+def selected_copies_warnings(table: Table, problem: Problem, selected: Sequence[int]) -> list[Verdict]:
+    """Return a warning on selected columns that are copies or recodings of each other, unless they had to be selected."""
+    if len(selected) < 2:
+        return []
+    names = table.schema.names
+    same = leave_out_equivalents(select_columns(table, selected), problem, COPY)[1]
+    pairs = [f"{names[j]!r} and {names[kept]!r}" for j, kept in same.items()]
+    if not pairs:
+        return []
+    more = f", and {len(pairs) - _MAX_PAIRS:,} more" if len(pairs) > _MAX_PAIRS else ""
+    return [
+        Verdict(
+            "TZ301",
+            f"Selected columns are copies or recodings of each other: {', '.join(pairs[:_MAX_PAIRS])}{more}. One of a pair is "
+            "enough; RedundancyFilter(threshold=0.99) before the search keeps one.",
+            [names[j] for j in sorted({*same, *same.values()})],
+        )
+    ]
 
 
 # Limits: columns that are compared at all, and rows of a sample: 8e9 pairs of columns times rows take some seconds of one core.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,29 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tamiz.arrays import Indices
-from tamiz.criteria.base import score_columns
+from tamiz.criteria.base import Merit, score_columns
 from tamiz.criteria.independence_test import IndependenceTest
+from tamiz.exceptions import DataError
+from tamiz.runtime.user_warnings import capture_warnings
+from tamiz.search.archive import Archive
+from tamiz.search.runner import SearchJob
+from tamiz.search.stopping import StoppingRule, TargetMerit
 from tamiz.selection.subset_record import MIN_PERMUTATIONS, PermutationNull
 from tamiz.table.base import Table, target_array
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows, with_groups
+from tamiz.table.views import select_columns, select_rows, target_array, with_groups, with_target
 
 Target = NDArray[Any]
 
 # Tables up to this number of values get the default number of permutations; larger ones the smallest that allows p = 0.05.
 _SMALL_TABLE_VALUES, _DEFAULT_PERMUTATIONS = 200_000, 99
+# A selection is not chance if a selected column has this p-value, times the number of columns that were searched.
+_SIGNIFICANT = 0.025
+# A search of more microseconds is repeated at most five times, or not at all, to find out whether its merit is chance.
+_LONG_SEARCH, _TOO_LONG_SEARCH = 100_000.0, 10_000_000.0
 # A merit is above chance beyond this quantile of the next merit on a shuffled target, by Student's t of at least so many merits.
-_PREDICTION_LEVEL, MIN_PREDICTION_MERITS = 0.999, 5
+_PREDICTION_LEVEL, _MIN_PREDICTION_MERITS = 0.999, 5
 
 
 @dataclass(frozen=True)
@@ -60,11 +70,47 @@ def chance_null(
         if merit >= observed:
             break
         selections += [merit] if size else []
-        if (n := len(selections)) >= MIN_PREDICTION_MERITS:
+        if (n := len(selections)) >= _MIN_PREDICTION_MERITS:
             half = stats.t.ppf(_PREDICTION_LEVEL, n - 1) * np.std(selections, ddof=1) * np.sqrt(1 + 1 / n)
             if observed > np.mean(selections) + half:
                 return None
     return PermutationNull(np.array(merits), observed, "merit", shuffle.description)
+
+
+def search_null(
+    job: SearchJob, merit: Merit, archive: Archive, stop: StoppingRule | None = None
+) -> PermutationNull | None:
+    """Return the permutation null distribution of the merit that a search found, if it may be chance.
+
+    It is not chance if a selected column is significant by a rank test, corrected for all columns that were searched. Otherwise
+    the search is repeated on shuffled targets. Without a target of one column, without a choice among columns, and for a search
+    that takes too long, None is returned.
+    """
+    assert archive.best is not None
+    free = np.concatenate([np.zeros(0, dtype=np.intp), *job.problem.units])
+    selected = free[archive.mask(archive.best)[free]]
+    effort = archive.n_evaluations * job.evaluator.info.cost
+    has_target = merit.reads_target and job.table.schema.target is not None
+    if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
+        return None
+
+    def search(y: Target, rng: np.random.Generator) -> tuple[float, int]:
+        table, reached = with_target(job.table, y), TargetMerit(archive.best_merit)
+        again = replace(job, table=table, evaluator=merit.bind(table, rng), rng=rng)
+        found = again.run(reached if stop is None else stop | reached)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found.best_merit, found.best_size or 0
+
+    with capture_warnings():
+        if has_significant_column(job.table, selected, _SIGNIFICANT / len(free)):
+            return None
+        max_searches = MIN_PERMUTATIONS if effort <= _LONG_SEARCH else _MIN_PREDICTION_MERITS
+        try:
+            return chance_null(archive.best_merit, search, target_shuffle(job.table), max_searches)
+        except DataError:
+            # A model or a fold that the shuffled classes do not allow.
+            return None
 
 
 def has_significant_column(table: Table, columns: Indices, level: float) -> bool:

@@ -12,16 +12,16 @@ from sklearn.utils import Tags
 from tamiz.arrays import Masks
 from tamiz.criteria.base import HasPValues, HasSelectionWarnings, Relevance, score_columns, score_outputs
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import (
-    choose_relevance,
-    resolve_relevance,
-)
 from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names, warn, warn_user
 from tamiz.runtime.validation import check_choice, check_n_features, check_real
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.defaults import (
+    choose_relevance,
+    resolve_relevance,
+)
 from tamiz.selection.selector import Selector, estimator_readers
 from tamiz.statistics.independence import CORRECTIONS, ColumnTests, Correction
 from tamiz.storage.invariants import (
@@ -130,17 +130,11 @@ class RankSelector(Selector):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self._supports_multioutput
+        tags.target_tags.multi_output = _supports_multioutput(self._criterion())
         return tags
 
     def _criterion(self) -> Relevance | None:
         return resolve_relevance(self.relevance)
-
-    @property
-    def _supports_multioutput(self) -> bool:
-        """Whether y may have several columns; where the table decides, the relevance is one of counts."""
-        relevance = self._criterion()
-        return relevance is None or relevance.supports_multioutput
 
     def _metadata_readers(self) -> list[tuple[Any, str]]:
         return estimator_readers(self._criterion())
@@ -162,10 +156,12 @@ class RankSelector(Selector):
         **params
             Further values of the rows, as for `SubsetSelector.fit`: for the estimator and the scorer of `PermutationImportance`.
         """
-        check_metadata("RankSelector", self._metadata_readers(), params)
+        requested = self._criterion()
+        if params:
+            check_metadata("RankSelector", estimator_readers(requested), params)
         check_choice("correction", self.correction, CORRECTIONS)
         with parallel.thread_session():
-            outputs = read_multioutput(y) if self._supports_multioutput else None
+            outputs = read_multioutput(y) if _supports_multioutput(requested) else None
             opened = with_metadata(self._open_table(X, y if outputs is None else None, sample_weight, groups), params)
             tables = [opened] if outputs is None else outputs.single_output_tables(opened)
             # Parameters that suit a numeric target suit classes, too.
@@ -276,3 +272,8 @@ class RankSelector(Selector):
             least = float(self.adjusted_p_values_[schema.used].min())
             warn("TZ305", f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}.")
         return significant
+
+
+def _supports_multioutput(relevance: Relevance | None) -> bool:
+    """Whether y may have several columns; where the table decides, the relevance is one of counts."""
+    return relevance is None or relevance.supports_multioutput

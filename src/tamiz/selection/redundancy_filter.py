@@ -26,14 +26,15 @@ from tamiz.criteria.column_associations import (
     target_uncertainties,
 )
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import resolve_relevance
 from tamiz.runtime import parallel
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import quote_name, warn_user
 from tamiz.runtime.validation import check_choice, check_memory, check_positive, check_real
 from tamiz.runtime.verdicts import Verdict
+from tamiz.selection.defaults import resolve_relevance
 from tamiz.selection.rank_selector import RankSelector
-from tamiz.selection.selector import RepetitionPlan, Selector, TimeLimit, time_on_columns
+from tamiz.selection.selector import Selector
+from tamiz.selection.time_limits import RepetitionPlan, TimeLimit, time_on_columns
 from tamiz.statistics.cross_products import ROUNDING, ScatterMatrix, StepwiseRegression
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Invariants, Nullable, Number, OneOf
 from tamiz.table.base import Table, check_enough_rows, weight_array

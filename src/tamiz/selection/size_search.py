@@ -208,7 +208,7 @@ class SizeSearchCV(Selector):
                 ]
             self.cv_results_ = _make_cv_results(scores, sizes)
             self.n_features_ = self._choose_size(self.cv_results_)
-            self.score_name_ = evaluator.name
+            self.score_name_ = evaluator.info.name
             selector = clone(self.selector).set_params(n_features=self.n_features_)
             requested = requested_metadata(selector, "fit", params)
             # The estimator and the selector may impute the same columns.
@@ -293,7 +293,7 @@ class SizeSearchCV(Selector):
 
         def of_fold(fold: int) -> dict[int, float]:
             path = paths[fold]
-            sets = search.visited_by_size(replace(problem, merit=path), make_rng(0))
+            sets = search.visited_by_size(replace(problem, evaluator=path), make_rng(0))
             sets = {size: sets[size] for size in (sizes or sets) if size in sets}
             _check_has_sizes(sets, sizes, f"Fold {fold + 1} of {len(paths)}")
             return {size: path.score(mask) for size, mask in sets.items()}

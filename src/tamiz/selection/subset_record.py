@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from tamiz.arrays import Floats
-from tamiz.runtime.codec import JsonResult, Named, check_lengths, to_json
+from tamiz.runtime.codec import JsonResult, Named, check_lengths
 
 # With fewer permutations p cannot be 0.05.
 MIN_PERMUTATIONS = 19
@@ -140,7 +140,7 @@ class Lattice:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SubsetRecord:
+class SubsetRecord(JsonResult):
     """The subset: its columns and merit, the course of the search, merits by size, and the reason for each column.
 
     `scoring_note` is how a merit of a model was computed, and `sizes` the smallest and the largest requested size. `n_recorded` of
@@ -172,6 +172,3 @@ class SubsetRecord:
     def proven(self) -> bool:
         """Whether the search has proven that no permitted subset has a higher merit."""
         return self.bound is not None and self.bound <= self.value
-
-    def to_dict(self) -> dict[str, Any]:
-        return to_json(self)

@@ -18,7 +18,7 @@ from tamiz.runtime.codec import Named
 from tamiz.runtime.registry import method_label
 from tamiz.runtime.user_warnings import warn
 from tamiz.search import registry as searches
-from tamiz.search.base import Problem
+from tamiz.search.base import Candidates, Problem
 from tamiz.selection.subset_record import (
     BestOfSize,
     ColumnReason,
@@ -29,7 +29,6 @@ from tamiz.selection.subset_record import (
     SubsetRecord,
 )
 from tamiz.statistics.cuts import EqualFrequency
-from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table
 from tamiz.table.views import select_rows, weight_groups_equally
 
@@ -73,11 +72,8 @@ def merits_within_effort(selector: SubsetSelector, table: Table, candidates: Can
 
     A merit that is not computed, or does not exist, is NaN, with a warning in which `description` names the sets.
     """
-    merits = np.full(len(candidates), np.nan)
-    archive = selector.archive_
-    numbers = archive.lookup(archive.keys(candidates))
-    merits[numbers >= 0] = archive.merits_at(numbers[numbers >= 0])
-    missing = np.flatnonzero(numbers < 0)
+    merits = selector.archive_.known_merits(candidates)
+    missing = np.flatnonzero(np.isnan(merits))
     by_memory = max(_MAX_BYTES // table.schema.n_columns, 1)
     room = min(int(_MAX_EFFORT / max(selector.merit_cost_, 1.0)), _MAX_SETS, by_memory)
     if room < len(missing):

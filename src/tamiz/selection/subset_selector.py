@@ -6,7 +6,6 @@ import copy
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,33 +14,38 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from tamiz.arrays import Floats, Indices, Masks
+from tamiz.arrays import Floats, Masks
 from tamiz.criteria.base import Merit, MultiOutputMerit
-from tamiz.criteria.column_associations import COPY
 from tamiz.exceptions import DataError
-from tamiz.method_lookup import (
-    choose_merit_and_search,
-    resolve_merit,
-    resolve_search,
-)
 from tamiz.models.estimators import check_metadata
 from tamiz.models.multioutput import read_multioutput
 from tamiz.runtime import parallel
 from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import capture_warnings, captures_warnings, warn, warn_user
+from tamiz.runtime.user_warnings import captures_warnings, warn, warn_user
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search import registry as searches
 from tamiz.search.archive import Archive, Certificate
-from tamiz.search.base import Problem, Search, SetSize
+from tamiz.search.base import Candidates, Evaluator, HasSubsetNotes, HasSubsetWarnings, Problem, Search, SetSize
 from tamiz.search.greedy import RecursiveElimination
 from tamiz.search.journal import Journal
 from tamiz.search.runner import SearchJob, SearchPlan
-from tamiz.search.stopping import StoppingRule, TargetMerit
-from tamiz.selection.equivalent_columns import describe_duplicate_columns, leave_out_equivalents, unsearched_duplicates
-from tamiz.selection.permutation_null import MIN_PREDICTION_MERITS, chance_null, has_significant_column, target_shuffle
+from tamiz.search.stopping import StoppingRule
+from tamiz.selection.defaults import (
+    choose_merit_and_search,
+    default_merit_and_search,
+    resolve_merit,
+    resolve_search,
+)
+from tamiz.selection.equivalent_columns import (
+    describe_duplicate_columns,
+    leave_out_equivalents,
+    selected_copies_warnings,
+    unsearched_duplicates,
+)
+from tamiz.selection.permutation_null import search_null
 from tamiz.selection.selector import Selector, estimator_readers
-from tamiz.selection.subset_record import MIN_PERMUTATIONS, PermutationNull
+from tamiz.selection.subset_record import PermutationNull
 from tamiz.storage.invariants import (
     BoolArray,
     InstanceOf,
@@ -50,20 +54,11 @@ from tamiz.storage.invariants import (
     Nullable,
     Number,
 )
-from tamiz.subsets.candidates import Candidates
-from tamiz.subsets.evaluator import HasSetNotes, HasSetWarnings
 from tamiz.table.base import Table
 from tamiz.table.date_parts import expand_dates
 from tamiz.table.factory import as_table, record_features
 from tamiz.table.schema import Schema
-from tamiz.table.views import has_all_rows, select_columns, with_metadata, with_target
-
-# Pairs of equivalent columns that a warning names.
-_MAX_PAIRS = 3
-# A selection is not chance if a selected column has this p-value, times the number of columns that were searched.
-_SIGNIFICANT = 0.025
-# A search of more microseconds is repeated at most five times, or not at all, to find out whether its merit is chance.
-_LONG_SEARCH, _TOO_LONG_SEARCH = 100_000.0, 10_000_000.0
+from tamiz.table.views import has_all_rows, with_metadata
 
 
 def _with_date_parts(search: Search, schema: Schema) -> Search:
@@ -246,129 +241,94 @@ class SubsetSelector(Selector):
             if self.journal is not None:
                 journal = Journal(self.journal, _journal_identity(job, merit), job.problem.n_columns)
             archive = job.run(self.stop, journal)
-        self.criterion_, self.search_ = merit, job.search
-        schema = job.table.schema
-        record_features(self, X)
-        self.schema_ = schema
-        names = schema.names
-        self.duplicates_ = {names[j]: names[kept] for j, kept in job.duplicates.items()}
-        # In a part of a table, such as a fold, columns may be equal by chance: no note then.
+        evaluator, best, schema = job.evaluator, _best_set(archive, job.evaluator), job.table.schema
+        # In a part of a table, such as a fold, columns may be equal by chance: no warning then.
         whole = has_all_rows(job.table)
-        duplicate_notes = describe_duplicate_columns(job.duplicates, names) if whole else []
-        best = None if archive.best is None else archive.mask(archive.best)
-        free = np.isin(np.arange(schema.n_columns), [j for unit in job.problem.units for j in unit.tolist()])
-        set_warnings: list[Verdict] = []
-        if best is not None and whole and isinstance(job.evaluator, HasSetWarnings):
-            set_warnings = job.evaluator.subset_warnings(best, free)
-        if best is not None and whole and not self.allow_duplicates:
-            set_warnings = [*set_warnings, *self._equivalence_warnings(job, np.flatnonzero(best))]
-        warn_user([*schema.fit_notes, *duplicate_notes, *job.evaluator.notes(), *set_warnings])
-        subset_notes: list[str] = []
-        if best is not None and isinstance(job.evaluator, HasSetNotes):
-            subset_notes = job.evaluator.subset_notes(best)
-        self.merit_name_ = job.evaluator.name
-        self.merit_method_ = " ".join([job.evaluator.method, *subset_notes]).strip()
-        self.merit_cost_ = job.evaluator.evaluation_cost
-        if archive.best is None and not archive.interrupted and len(archive) and np.isneginf(archive.merits).all():
-            raise DataError(f"No evaluated set has a score. {' '.join(job.evaluator.notes())}".strip())
-        self._store_result(archive)
+        duplicates = describe_duplicate_columns(job.duplicates, schema.names) if whole else []
+        set_warnings = self._set_warnings(job, best) if whole else []
+        found = [*schema.fit_notes, *duplicates, *evaluator.notes(), *set_warnings]
+        notes = evaluator.subset_notes(best) if isinstance(evaluator, HasSubsetNotes) else []
+        record_features(self, X)
+        self.criterion_, self.search_, self.schema_ = merit, job.search, schema
+        self.duplicates_ = {schema.names[j]: schema.names[kept] for j, kept in job.duplicates.items()}
+        self.merit_name_, self.merit_cost_ = evaluator.info.name, evaluator.info.cost
+        self.merit_method_ = " ".join([evaluator.info.method, *notes]).strip()
+        self.archive_, self.n_evaluations_, self.merit_ = archive, archive.n_evaluations, archive.best_merit
+        self.support_ = self._support = best
+        self.certificate_ = None if archive.bound is None else Certificate(archive.best_merit, archive.bound)
+        warn_user(found)
+        if archive.interrupted:
+            raise KeyboardInterrupt
+        if not best.any():
+            name = self.merit_name_[:1].upper() + self.merit_name_[1:]
+            warn(
+                "TZ305", f"{name} finds no column worth keeping: the best set is the empty one ({archive.stop_reason})."
+            )
         if whole and not captures_warnings():
             with parallel.thread_session(self.n_jobs):
-                null = self._find_chance(job)
-            self._warn_of_chance(null)
+                null = search_null(job, merit, archive, self.stop)
+            warn_user(self.chance_warnings(null))
         return self
 
-    def _chance_null(self, table: Table) -> PermutationNull | None:
-        """Return the permutation null distribution of the merit on the table of `fit` if it may be chance, else None."""
+    def _set_warnings(self, job: SearchJob, best: Masks) -> list[Verdict]:
+        """Return warnings on the columns of the best set, by the merit, and where some are copies of each other."""
+        found: list[Verdict] = []
+        if isinstance(job.evaluator, HasSubsetWarnings):
+            free = np.isin(np.arange(len(best)), [j for unit in job.problem.units for j in unit.tolist()])
+            found = job.evaluator.subset_warnings(best, free)
+        if self.allow_duplicates:
+            return found
+        return [*found, *selected_copies_warnings(job.table, job.problem, np.flatnonzero(best).tolist())]
+
+    def permutation_null(self, table: Table) -> PermutationNull | None:
+        """Return the permutation null distribution of the merit on the table of `fit` if the merit may be chance, else None.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        check_is_fitted(self)
         with parallel.thread_session(self.n_jobs):
-            return self._find_chance(self._make_job(table, None, None, None, copy.deepcopy(self.random_state), {})[0])
+            job, _ = self._make_job(table, None, None, None, copy.deepcopy(self.random_state), {})
+            return search_null(job, self.criterion_, self.archive_, self.stop)
 
-    def _equivalence_warnings(self, job: SearchJob, selected: Indices) -> list[Verdict]:
-        """Return a warning on selected columns that are copies or recodings of each other, unless they had to be selected."""
-        if len(selected) < 2:
-            return []
-        table = select_columns(job.table, selected.tolist())
-        same = leave_out_equivalents(table, job.problem, COPY)[1]
-        names = table.schema.names
-        pairs = [f"{names[j]!r} and {names[kept]!r}" for j, kept in same.items()]
-        if not pairs:
-            return []
-        more = f", and {len(pairs) - _MAX_PAIRS:,} more" if len(pairs) > _MAX_PAIRS else ""
-        return [
-            Verdict(
-                "TZ301",
-                f"Selected columns are copies or recodings of each other: {', '.join(pairs[:_MAX_PAIRS])}{more}. One of a pair is "
-                "enough; RedundancyFilter(threshold=0.99) before the search keeps one.",
-                [names[j] for j in sorted({*same, *same.values()})],
-            )
-        ]
+    def chance_warnings(self, null: PermutationNull | None) -> list[Verdict]:
+        """Return a warning that the selection may be chance, none without a null distribution that shows it.
 
-    def _without_equivalents(self, table: Table) -> tuple[Table, dict[int, int]]:
+        Parameters
+        ----------
+        null : PermutationNull or None
+            As `permutation_null` returns it.
+        """
+        if null is None:
+            return []
+        n = int(self.support_.sum())
+        columns = f"The {n:,} columns selected" if n > 1 else "The column selected"
+        sentence = (
+            f"{columns} by {self.merit_name_} may be chance. {null.sentence} Do not rely on the merit: assess the selection by "
+            "selection_report (--assess), or collect more rows."
+        )
+        return [Verdict("TZ302", sentence, [self.schema_.names[j] for j in np.flatnonzero(self.support_).tolist()])]
+
+    def without_equivalents(self, table: Table) -> tuple[Table, dict[int, int]]:
         """Return the table with one column of each set of equivalent ones, and the others with the one that is kept.
 
         All columns are kept if duplicates are allowed, or if too few columns for `n_features` would be left.
+
+        Parameters
+        ----------
+        table : Table
         """
-        search = choose_merit_and_search(self.merit, self.search, table.schema)[1]
-        search, schema = _with_date_parts(search, table.schema), table.schema
         if self.allow_duplicates:
             return table, {}
+        schema = table.schema
+        search = _with_date_parts(choose_merit_and_search(self.merit, self.search, schema)[1], schema)
         kept, same = leave_out_equivalents(table, search.make_problem(schema.names, schema.used, self.n_features))
         try:
             search.make_problem(schema.names, kept.schema.used, self.n_features)
         except ValueError:
             return table, {}
         return kept, same
-
-    def _warn_of_chance(self, null: PermutationNull | None) -> None:
-        if null is None:
-            return
-        n = int(self.support_.sum())
-        columns = f"The {n:,} columns selected" if n > 1 else "The column selected"
-        warn(
-            "TZ302",
-            f"{columns} by {self.merit_name_} may be chance. {null.sentence} Do not rely on the merit: assess the selection by "
-            "selection_report (--assess), or collect more rows.",
-            [self.schema_.names[j] for j in np.flatnonzero(self.support_).tolist()],
-        )
-
-    def _find_chance(self, job: SearchJob) -> PermutationNull | None:
-        """Return the permutation null distribution of the merit if it may be chance.
-
-        It is not chance if a selected column is significant by a rank test, corrected for all columns that were searched. Otherwise
-        the search is repeated on shuffled targets. Without a target of one column, without a choice among columns, and for a
-        search that takes too long, None is returned.
-        """
-        free = np.concatenate([np.zeros(0, dtype=np.intp), *job.problem.units])
-        selected = free[self.support_[free]]
-        effort = self.n_evaluations_ * self.merit_cost_
-        has_target = self.criterion_.reads_target and job.table.schema.target is not None
-        if not has_target or len(selected) in {0, len(free)} or effort > _TOO_LONG_SEARCH:
-            return None
-        with capture_warnings():
-            if has_significant_column(job.table, selected, _SIGNIFICANT / len(free)):
-                return None
-            try:
-                return chance_null(
-                    self.merit_,
-                    lambda y, rng: self._search_target(job, y, rng),
-                    target_shuffle(job.table),
-                    MIN_PERMUTATIONS if effort <= _LONG_SEARCH else MIN_PREDICTION_MERITS,
-                )
-            except DataError:
-                # A model or a fold that the shuffled classes do not allow.
-                return None
-
-    def _search_target(self, job: SearchJob, y: NDArray[Any], rng: np.random.Generator) -> tuple[float, int]:
-        """Return the merit and the number of columns of the best set for another target; the search ends at `merit_`."""
-        table, reached = with_target(job.table, y), TargetMerit(self.merit_)
-        evaluator = self.criterion_.bind(table, rng)
-        problem = replace(job.problem, merit=evaluator)
-        archive = SearchJob(job.search, table, problem, evaluator, rng).run(
-            reached if self.stop is None else self.stop | reached
-        )
-        if archive.interrupted:
-            raise KeyboardInterrupt
-        return archive.best_merit, archive.best_size or 0
 
     def _metadata_readers(self) -> list[tuple[Any, str]]:
         return estimator_readers(self._criterion())
@@ -378,7 +338,7 @@ class SubsetSelector(Selector):
         sized = self._of_sizes(sizes)
         if self._visits_one_path:
             job, _ = sized._make_job(table, None, None, None, self.random_state, {})
-            sets = job.search.visited_by_size(job.problem, job.rng)
+            sets = job.visited_by_size()
         else:
             archive = sized.fit(table).archive_
             sets = {size: archive.mask(number) for size, number in archive.best_per_size().items()}
@@ -446,14 +406,11 @@ class SubsetSelector(Selector):
         check_is_fitted(self)
         candidates = Candidates.from_masks(self._check_masks(masks))
         with parallel.thread_session(self.n_jobs):
-            archive = self.archive_
-            numbers = archive.lookup(archive.keys(candidates))
-            merits = np.empty(len(candidates))
-            known = numbers >= 0
-            merits[known] = archive.merits_at(numbers[known])
-            if not known.all():
+            merits = self.archive_.known_merits(candidates)
+            missing = np.flatnonzero(np.isnan(merits))
+            if len(missing):
                 job, _ = self._make_job(X, y, sample_weight, groups, copy.deepcopy(self.random_state), params)
-                merits[~known] = job.evaluator.evaluate(candidates[np.flatnonzero(~known)])
+                merits[missing] = job.evaluator.evaluate(candidates[missing])
         return merits
 
     def _check_masks(self, masks: Any) -> Masks:
@@ -507,17 +464,18 @@ class SubsetSelector(Selector):
         metadata: Mapping[str, Any],
     ) -> tuple[SearchJob, Merit]:
         """Return the search prepared for a table, and its merit."""
-        check_metadata("SubsetSelector", self._metadata_readers(), metadata)
         merit, search = resolve_merit(self.merit), resolve_search(self.search)
+        if metadata:
+            check_metadata("SubsetSelector", estimator_readers(merit), metadata)
         if self.stop is not None and not isinstance(self.stop, StoppingRule):
             raise TypeError(f"stop must be a stopping rule such as Evaluations(1000), got {self.stop!r}.")
         rng = make_rng(random_state)
         outputs = read_multioutput(y) if isinstance(merit, MultiOutputMerit) and merit.supports_multioutput else None
-        target = y if outputs is None and (self._reads_target or isinstance(X, Table)) else None
+        reads_target = merit is None or merit.reads_target or isinstance(X, Table)
+        target = y if outputs is None and reads_target else None
         infinite = merit is not None and merit.allow_infinite
         table = with_metadata(as_table(X, target, sample_weight, groups=groups, allow_infinite=infinite), metadata)
-        schema = table.schema
-        merit, search = choose_merit_and_search(merit, search, schema)
+        merit, search = default_merit_and_search(merit, search, table.schema)
         problem, duplicates = self._make_problem(table, search)
         # Without a seed the merit draws the same folds in every fit: merits are reproducible, and a journal can be continued.
         merit_rng = make_rng(0) if random_state is None else rng
@@ -526,7 +484,7 @@ class SubsetSelector(Selector):
             if isinstance(merit, MultiOutputMerit)
             else merit.bind(table, merit_rng)
         )
-        return SearchJob(search, table, replace(problem, merit=bound), bound, rng, duplicates), merit
+        return SearchJob(search, table, problem, bound, rng, duplicates), merit
 
     def _make_problem(self, table: Table, search: Search) -> tuple[Problem, dict[int, int]]:
         """Return the problem of the search, and the duplicate columns that it leaves out."""
@@ -542,28 +500,6 @@ class SubsetSelector(Selector):
         except ValueError as error:
             # Only without the duplicates there are fewer columns than requested: the message names them.
             raise ValueError(" ".join([str(error), *describe_duplicate_columns(duplicates, names)])) from error
-
-    def _store_result(self, archive: Archive) -> Self:
-        if archive.best is None:
-            if archive.interrupted:
-                raise KeyboardInterrupt
-            raise ValueError(
-                f"No set of an allowed size was evaluated before the search stopped ({archive.stop_reason}). "
-                "Start the search nearer to that size, or relax the stopping rule."
-            )
-        self.archive_ = archive
-        self.n_evaluations_ = archive.n_evaluations
-        self.merit_ = archive.best_merit
-        self.support_ = self._support = archive.mask(archive.best)
-        self.certificate_ = None if archive.bound is None else Certificate(archive.best_merit, archive.bound)
-        if archive.interrupted:
-            raise KeyboardInterrupt
-        if not self.support_.any():
-            name = self.merit_name_[:1].upper() + self.merit_name_[1:]
-            warn(
-                "TZ305", f"{name} finds no column worth keeping: the best set is the empty one ({archive.stop_reason})."
-            )
-        return self
 
     def describe(self) -> list[str]:
         """Return sentences on the fitted selector: the merit and the search, how the merit was computed, and the certificate."""
@@ -587,6 +523,20 @@ class SubsetSelector(Selector):
             "stopped": self.archive_.stop_reason,
             **({} if certificate is None else {"bound": certificate.bound, "proven": certificate.is_optimal}),
         }
+
+
+def _best_set(archive: Archive, evaluator: Evaluator) -> Masks:
+    """Return the best set of a search; raise an error where no set of an allowed size has a merit."""
+    if archive.best is not None:
+        return archive.mask(archive.best)
+    if archive.interrupted:
+        raise KeyboardInterrupt
+    if len(archive) and np.isneginf(archive.merits).all():
+        raise DataError(f"No evaluated set has a score. {' '.join(evaluator.notes())}".strip())
+    raise ValueError(
+        f"No set of an allowed size was evaluated before the search stopped ({archive.stop_reason}). "
+        "Start the search nearer to that size, or relax the stopping rule."
+    )
 
 
 def _journal_identity(job: SearchJob, merit: Merit) -> dict[str, Any]:

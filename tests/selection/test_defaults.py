@@ -11,14 +11,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from tamiz import RankSelector, SubsetSelector, load, method_lookup, open_table, save, selection_report
+from tamiz import RankSelector, SubsetSelector, load, open_table, save, selection_report
 from tamiz.criteria import CFS, CrossValidated, EqualFrequency, FisherScore, InformationGain, Variance
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import TamizWarning
-from tamiz.method_lookup import choose_merit_and_search
 from tamiz.search import Beam, BestFirst, Forward, Genetic, RandomSubsets, RecursiveElimination
 from tamiz.search import registry as searches
 from tamiz.search.best_first import Direction
+from tamiz.selection import defaults
+from tamiz.selection.defaults import choose_merit_and_search
 
 X, Y = load_iris(return_X_y=True)
 
@@ -75,7 +76,7 @@ def test_a_search_by_names_is_that_of_the_classes(merit, search, merit_part, sea
     ],
 )
 def test_text_after_the_name_of_a_search_sets_one_parameter(name, expected):
-    assert same(method_lookup.resolve_search(name), expected)
+    assert same(defaults.resolve_search(name), expected)
 
 
 @pytest.mark.parametrize(
@@ -89,20 +90,20 @@ def test_text_after_the_name_of_a_search_sets_one_parameter(name, expected):
 )
 def test_text_that_a_search_does_not_accept_is_an_error(name, message):
     with pytest.raises(ValueError, match=message):
-        method_lookup.resolve_search(name)
+        defaults.resolve_search(name)
 
 
 def test_the_listed_shorthand_is_a_parameter_of_the_search():
-    for name, parameter in method_lookup.SHORTHAND_PARAMETERS.items():
+    for name, parameter in defaults.SHORTHAND_PARAMETERS.items():
         assert parameter.name in searches[name].load()().get_params()
-    assert method_lookup.SHORTHAND_PARAMETERS["best_first"].choices == get_args(Direction)
+    assert defaults.SHORTHAND_PARAMETERS["best_first"].choices == get_args(Direction)
 
 
 def test_every_registered_name_is_taken():
     for entry in criteria.of_kind("relevance"):
-        assert isinstance(method_lookup.resolve_relevance(entry.name), entry.load())
+        assert isinstance(defaults.resolve_relevance(entry.name), entry.load())
     for entry in searches.of_kind("search"):
-        assert isinstance(method_lookup.resolve_search(entry.name.replace("_", "-")), entry.load())
+        assert isinstance(defaults.resolve_search(entry.name.replace("_", "-")), entry.load())
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_the_usual_merit_of_a_number_is_ridge_regression_and_of_classes_cfs():
 
 def test_a_table_too_large_for_ridge_regression_is_searched_by_cfs_with_a_note(monkeypatch):
     numbers, target = load_diabetes(return_X_y=True)
-    monkeypatch.setattr(method_lookup, "_MAX_RIDGE_VALUES", 100)
+    monkeypatch.setattr(defaults, "_MAX_RIDGE_VALUES", 100)
     with pytest.warns(TamizWarning, match=r"442 rows of 10 numbers.*--merit wrapper:ridge"):
         merit, _ = choose_merit_and_search(None, None, open_table(numbers, target).schema)
     assert isinstance(merit, CFS)

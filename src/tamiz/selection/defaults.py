@@ -1,4 +1,4 @@
-"""Criteria and searches by their command-line names, and the defaults for a table."""
+"""The relevance, merit and search of a selector: objects, their command-line names, or the defaults for a table."""
 
 from __future__ import annotations
 
@@ -110,11 +110,12 @@ def make_search(entry: Entry, shorthand: str = "", **settings: Any) -> Search:
     return search
 
 
-def resolve_relevance(requested: Relevance | str | None) -> Relevance | None:
-    """Return a relevance from an object or a name, None where the table decides."""
+def resolve_relevance(requested: Relevance | type[Relevance] | str | None) -> Relevance | None:
+    """Return a relevance from an object, a class or a name, None where the table decides."""
     from tamiz.criteria.base import Relevance
 
-    relevance = criteria.find(requested, "relevance").load()() if isinstance(requested, str) else requested
+    known: Any = criteria.find(requested, "relevance").load() if isinstance(requested, str) else requested
+    relevance = known() if isinstance(known, type) else known
     return _check_method_type("RankSelector", "relevance", relevance, Relevance, "InformationGain()")
 
 
@@ -153,14 +154,14 @@ def relevances_with_p_values() -> list[Entry]:
 
 
 def choose_relevance(
-    requested: Relevance | str | None,
+    requested: Relevance | type[Relevance] | str | None,
     schema: Schema,
     *,
     with_p_values: bool = False,
     on_graph: bool = False,
     missing: MissingRule = "distribute",
 ) -> Relevance:
-    """Return the relevance for a table: an object unchanged, a name with `missing` and parameters that suit the table.
+    """Return the relevance for a table: an object unchanged; a name, or a class, with `missing` and parameters that suit the table.
 
     None is the first relevance that is defined on the table: with p-values, or without a graph of its own, where these are needed.
     """
@@ -174,7 +175,7 @@ def choose_relevance(
             raise ValueError(f"fdr needs p-values, and {name} has none. Use a relevance that has p-values: {names}.")
         if on_graph and not _needs_graph(relevance):
             raise ValueError(f"{name} uses no graph, or has its own: leave out graph.")
-        if not isinstance(requested, str):
+        if relevance is requested:
             return relevance
     entries = relevances_with_p_values() if with_p_values else criteria.of_kind("relevance")
     # One after the other: loading all takes half a second.
@@ -203,14 +204,21 @@ def _needs_graph(relevance: Relevance) -> bool:
 def choose_merit_and_search(
     merit: Merit | str | None, search: Search | str | None, schema: Schema, missing: MissingRule = "distribute"
 ) -> tuple[Merit, Search]:
-    """Return the merit and the search for a table: the requested ones, else the defaults, which were chosen by nested CV scores.
+    """Return the merit and the search for a table: the requested ones, else the defaults (`default_merit_and_search`)."""
+    return default_merit_and_search(resolve_merit(merit), resolve_search(search), schema, missing)
+
+
+def default_merit_and_search(
+    merit: Merit | None, search: Search | None, schema: Schema, missing: MissingRule = "distribute"
+) -> tuple[Merit, Search]:
+    """Return the merit and the search with the defaults in place of None, which were chosen by nested CV scores.
 
     For a numeric target cut into intervals, symmetric uncertainty does not see what columns add to each other, so CFS keeps near
     copies of the best column. Ridge regression, the default there, does not (docs/honest-numbers.md compares them).
 
     Parameters
     ----------
-    merit, search : Merit and Search, their names, or None
+    merit, search : Merit and Search, or None
     schema : Schema
     missing : {"distribute", "category"}, default="distribute"
         How CFS treats missing values.
@@ -220,7 +228,6 @@ def choose_merit_and_search(
     from tamiz.search.best_first import BestFirst
     from tamiz.search.greedy import Forward
 
-    merit, search = resolve_merit(merit), resolve_search(search)
     if merit is None and schema.target is not None and not schema.has_classes:
         n_coordinates = schema.n_coordinates
         if n_coordinates <= _MAX_COORDINATES and schema.n_rows * n_coordinates <= _MAX_RIDGE_VALUES:

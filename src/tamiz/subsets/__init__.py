@@ -1,1 +1,0 @@
-"""Candidate subsets and their evaluators: the contract between merits and searches."""
