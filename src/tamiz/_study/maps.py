@@ -24,7 +24,7 @@ from tamiz.neighbors.metric_registry import registry as metrics
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet, Reducer
-from tamiz.reduction.named_maps import find_map_method, list_map_methods
+from tamiz.reduction.named_maps import find_map_method
 from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, find_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
 from tamiz.report.records import (
@@ -460,6 +460,8 @@ def _parameters(method: Any) -> str:
 MAX_EXACT_POINTS = 2000
 # With fewer numeric columns the maps show all columns. A number of so few distinct values is a category on a map: it makes stripes.
 _MIN_NUMERIC, _MAX_CODES = 3, 12
+# The maps of a study without a choice of the user. The others show the same, or take longer.
+_DEFAULT_MAPS = ("pca", "mds:metric", "mds:ordinal", "laplacian_eigenmaps", "umap")
 # Dissimilarities that a study can compute from the columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
@@ -490,7 +492,7 @@ def resolve_maps(
     """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
     explicit = maps is not None
     wanted = []
-    for part in [one.id for one in list_map_methods() if one.is_default] if maps is None else maps:
+    for part in _DEFAULT_MAPS if maps is None else maps:
         if isinstance(part, str):
             method = find_map_method(part)
             reducer = method.make_reducer(schema, dissimilarity, max_rows)

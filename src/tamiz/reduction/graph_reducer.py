@@ -18,7 +18,7 @@ from tamiz.graphs.graph import Graph
 from tamiz.graphs.laplacian import Components
 from tamiz.kernels.primitives import distance_keys
 from tamiz.neighbors.row_encoders import count_rows, row_numbers
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.base import N_STUDY_COMPONENTS, Reducer
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
 from tamiz.table.schema import Schema
@@ -127,6 +127,10 @@ class SpectralReducer(GraphReducer):
             "does not have one number for every coordinate",
         ),
     }
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: coordinates for a spectrum, and rows far from all others are no error."""
+        return {"n_components": max(1, min(N_STUDY_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
 
     def _spectrum_values(self, name: str) -> tuple[float, ...]:
         """Return the values of an attribute for the largest component, () without it."""

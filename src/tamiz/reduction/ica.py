@@ -42,6 +42,7 @@ from tamiz.table.encode import CoordinateEncoder
 from tamiz.table.factory import as_table
 from tamiz.table.feature_checks import check_features as compare_columns
 from tamiz.table.feature_checks import float_dtype, record_features
+from tamiz.table.schema import Schema
 
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.
@@ -758,6 +759,10 @@ class ICA(Reducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: standardised columns."""
+        return {"standardize": True}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

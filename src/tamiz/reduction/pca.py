@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.reduction.base import ImageSet, Reducer
+from tamiz.reduction.base import N_STUDY_COMPONENTS, ImageSet, Reducer
 from tamiz.reduction.centred_rows import CentredRows, CentredSparse, CentredTable, ImputedRows, read_covariance
 from tamiz.reduction.description import MapDescription, MapSpectrum
 from tamiz.reduction.principal_components import (
@@ -201,6 +201,10 @@ class PCA(Reducer):
         self.solver = solver
         self.whiten = whiten
         self.image_shape = image_shape
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: standardised columns, and components whose spectrum shows how many more there are."""
+        return {"n_components": min(N_STUDY_COMPONENTS, len(schema.used), schema.n_rows), "standardize": True}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

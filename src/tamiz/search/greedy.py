@@ -10,7 +10,7 @@ import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Columns, Problem, Search, Walk
+from tamiz.search.base import Columns, Problem, Search, ShorthandParameter, Walk
 from tamiz.subsets.candidates import Candidates
 from tamiz.subsets.evaluator import HasImportances, ImportanceGetter, merit_name
 
@@ -149,6 +149,8 @@ class Beam(Search):
     >>> SubsetSelector(CFS(), Beam(3)).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
+
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("width")
 
     def __init__(
         self,
@@ -385,6 +387,7 @@ class RecursiveElimination(Search):
         self.n_repeats = n_repeats
 
     ignores_merits: ClassVar[bool] = True
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("step", allows_share=True)
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - the merit draws the permutations
         """Yield the set that remains after each step."""
