@@ -56,6 +56,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     # Of all columns nothing is selected.
     keeps_all = result.recommendation is not None and result.recommendation.keeps_all
     return {
+        "folded": True,
         "lead": assessment_verdict(assessed),
         "facts": [
             (

@@ -52,6 +52,7 @@ def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
     sizes = graph.components.sizes
     several = len(sizes) > 1
     return {
+        "folded": True,
         "lead": f"{edges_text(graph)}{'; it is complete, so it has no information on neighbours' if _is_complete(graph) else ''}.",
         "facts": list(_facts(graph, result.table.n_rows_used)),
         "cautions": list(_graph_warnings(graph, len(result.table.classes))),

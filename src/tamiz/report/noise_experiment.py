@@ -38,6 +38,7 @@ def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
     drawn = f" Random columns were drawn {experiment.n_draws} times, and each line is the mean."
     only = f" The search is repeated only for {join_names(f'{n:,}' for n in searched)} added columns."
     return {
+        "folded": True,
         "experiment": experiment,
         "design": f"{experiment.folds_description}, {rows}, {columns} before any is added."
         f"{drawn if experiment.n_draws > 1 else ''}",

@@ -72,6 +72,7 @@ def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
     rows = count_with_noun(quality.n_rows, "row")
     which = f"all {rows}" if quality.n_rows == table.n_rows_used else f"a sample of {rows}"
     return {
+        "folded": True,
         "lead": _lead(quality, names),
         "compared": f"Evaluated on {which}. Distances in the table: {quality.metric.label}.",
         "names": names,

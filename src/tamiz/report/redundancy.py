@@ -79,6 +79,8 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
     columns = [column.name for column in result.table.columns if not (column.exclusion or column.constant)]
     others = [name for name in columns if name not in grouped]
     return {
+        # In place of the recommendation.
+        "folded": result.recommendation is not None,
         "found": found,
         "lead": _lead(found, pairs[0]),
         "pairs": pairs[:_MAX_PAIRS],
