@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tamiz
 from tamiz.cli.methods import METHODS_FILE
-from tamiz.cli.select_methods import SELECTORS
+from tamiz.cli.select import SELECTORS
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
