@@ -69,7 +69,7 @@ _N_NEAREST = 10
 _MIN_ROWS = 3
 
 
-def describe_quality(
+def measure_quality(
     table: Table, rows: Indices, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> QualityRecord | None:
     """Return the quality of embeddings of some rows in ascending order, of a sample of many; None if no map can be evaluated."""
@@ -199,7 +199,7 @@ _MAX_CLUSTERED_ROWS = 2_000
 _ROUNDING = 1e-12
 
 
-def describe_map(fitted: TableEmbedding, name: Named, shown_rows: Indices | None, seed: int) -> MapRecord:
+def record_map(fitted: TableEmbedding, name: Named, shown_rows: Indices | None, seed: int) -> MapRecord:
     """Return the record of a map for the report, without its points if there are no shown rows.
 
     The seed draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
@@ -398,7 +398,7 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
 _MAX_COLORS, _MIN_COLORS, _MAX_COLOR_VALUES = 12, 4, 400_000
 
 
-def describe_colors(table: Table, rows: Indices, ranking: RankingRecord | None) -> list[ColorColumn]:
+def collect_colors(table: Table, rows: Indices, ranking: RankingRecord | None) -> list[ColorColumn]:
     """Return the values of the target and of the best columns for the shown rows."""
     schema = table.schema
     columns = schema.used.tolist()

@@ -60,7 +60,7 @@ _MAX_CHOSEN, _MAX_NAMED = 1000, 3
 _MAX_DRAWN = 100
 
 
-def describe_redundancy(
+def find_redundancy(
     table: Table, ranking: RankingRecord | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> RedundancyRecord | None:
     """Return the matrix of the most redundant columns and the groups among all columns; None if there are fewer than two.
@@ -210,7 +210,7 @@ _N_PAIRS_NAMED, _MAX_NAME = 3, 60
 _CODES = {"heavy tails": "TZ217", "coded missing": "TZ205", "drift": "TZ212"}
 
 
-def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
+def add_associations(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
     """Return the ranking with sentences on its columns and on interactions, and note heavy tails and drift."""
     # Imported late, as it loads much that a table without a target does not need.
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
@@ -249,7 +249,7 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
     return replace(ranking, associations=described, interactions=interactions)
 
 
-def describe_shown_distributions(table: Table, ranking: RankingRecord | None, seed: int) -> DistributionsRecord:
+def count_distributions(table: Table, ranking: RankingRecord | None, seed: int) -> DistributionsRecord:
     """Return the distributions of the columns, of many those that rank first, on as many rows as the associations read."""
     used = table.schema.used.tolist()
     if len(used) > _MAX_COLUMNS and ranking is not None and ranking.criteria:
@@ -282,7 +282,7 @@ def _sample(table: Table, n: int, seed: int) -> Table:
 _FIRST_BY_CRITERION, _FIRST_BY_MEAN_RANK = 3, 5
 
 
-def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
+def rank_columns(table: Table, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
     """Return the record of the ranking: scores by criterion, cut points, and tests of the columns without a cut point."""
     schema = table.schema
     found, known = score_columns(ranking_criteria, table)
@@ -316,7 +316,7 @@ def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> 
     )
 
 
-def describe_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule) -> tuple[ChanceLevelColumn, ...]:
+def find_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule) -> tuple[ChanceLevelColumn, ...]:
     """Return those of the first columns of a ranking that have many values and no more information than chance."""
     supervised = [one.id for one in ranking.criteria if one.needs_target]
     first = {j for name in supervised for j in _first_columns(ranking.scores[name], _FIRST_BY_CRITERION)}
