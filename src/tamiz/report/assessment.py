@@ -13,7 +13,6 @@ from tamiz.report.score_text import (
     assessment_verdict,
     collect_error_rates,
     mark_scores,
-    null_count_text,
     unshown_notes,
 )
 from tamiz.report.text import (
@@ -85,9 +84,9 @@ def _permutation_null(assessment: SelectionReport) -> dict[str, Any] | None:
         return None
     label = f"Best {escape_text(null.statistic)} of a search"
     return {
-        "title": null_count_text(null),
-        "note": f"Permutation test: the same search on targets {null.description}; "
-        f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {_MEANING_OF_P[null.explained_by_chance]}.",
+        "title": null.count_text,
+        "note": f"Permutation test of the same search: p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, "
+        f"{_MEANING_OF_P[null.explained_by_chance]}.",
         "chart": Chart(
             "chance",
             partial(figures.draw_null_histogram, null.null_values, null.observed, label, null.p_value),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import drawing
@@ -396,14 +396,9 @@ def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
 
 def _ranks(values: Sequence[float | None], column_numbers: Sequence[int]) -> dict[int, float]:
     """Return the rank of every used column; equal scores share the mean of their ranks."""
-    scores = [-math.inf if value is None else value for value in values]
-    ranks: dict[int, float] = {}
-    above = 0
-    for _, alike in groupby(sorted(column_numbers, key=lambda j: -scores[j]), key=lambda j: scores[j]):
-        columns = list(alike)
-        ranks |= dict.fromkeys(columns, above + (len(columns) + 1) / 2)
-        above += len(columns)
-    return ranks
+    scores = {j: -math.inf if (value := values[j]) is None else value for j in column_numbers}
+    ascending = sorted(-score for score in scores.values())
+    return {j: (bisect_left(ascending, -one) + bisect_right(ascending, -one) + 1) / 2 for j, one in scores.items()}
 
 
 def _cut_points_text(cuts: Sequence[float] | None, *, are_years: bool) -> str:
