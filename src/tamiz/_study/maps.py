@@ -44,9 +44,9 @@ from tamiz.runtime.codec import Named, extend_record
 from tamiz.runtime.random import sample_rows
 from tamiz.runtime.registry import method_label, number_repeated, suggestion
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, plain_notes, quote_name, warn, warn_user
-from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.runtime.validation import check_choice
 from tamiz.table.base import Table
-from tamiz.table.encode import Encoding
+from tamiz.table.encode import TableEncoder
 from tamiz.table.schema import Column, Schema
 from tamiz.table.views import select_rows, target_array, weight_array
 
@@ -344,12 +344,13 @@ def color_clusters(table: Table, rows: Indices, seed: int) -> ColorColumn | None
     try:
         # The maps have already warned of missing values.
         with capture_warnings():
-            points, weight = _encode_points(drawn), weight_array(drawn)
+            points, _ = TableEncoder.fit(drawn, standardize=True, fill_missing=True)
     except (DataError, MemoryError) as error:
         warn("TZ503", f"The maps are not coloured by cluster: {error}")
         return None
     n = len(points)
     learned = sample_rows(n, _MAX_ROWS, np.random.default_rng(seed))
+    weight = weight_array(drawn)
     found = _best_clustering(points[learned], None if weight is None else weight[learned], seed)
     if found is None:
         return None
@@ -365,19 +366,6 @@ def color_clusters(table: Table, rows: Indices, seed: int) -> ColorColumn | None
         levels=tuple(f"cluster {k + 1}" for k in range(model.n_clusters)),
         silhouette=silhouette,
     )
-
-
-def _encode_points(table: Table) -> Floats:
-    """Return the rows as standardised, encoded coordinates."""
-    encoding = Encoding.fit(table, standardize=True)
-    n = table.schema.n_rows
-    check_memory(
-        3 * 8.0 * n * len(encoding.names),
-        f"Points of {n:,} rows and {len(encoding.names):,} coordinates",
-        "Draw fewer rows.",
-    )
-    used = table.schema.used.tolist()
-    return np.concatenate([encoding.transform(block) for block in table.blocks(used)])
 
 
 def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> tuple[KMeans, float] | None:

@@ -125,6 +125,7 @@ class StudyRun:
 
     steps: StepRunner
     record: StudyRecord
+    table: Table
     row_graph: RowGraph
     rows: Indices
     selector: SubsetSelector
@@ -136,10 +137,6 @@ class StudyRun:
     asked: bool
     comparison: dict[str, Any] | None = None
     ranked: Sequence[RankingCriterion] = ()
-
-    @property
-    def table(self) -> Table:
-        return self.row_graph.table
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -265,7 +265,7 @@ def _prepare(
         graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
         map_columns=None if plan.map_columns is None else tuple(table.schema.names[j] for j in plan.map_columns),
     )
-    return StudyRun(steps, record, row_graph, rows, selector, options, design, plan.maps, seed, searched, asked)
+    return StudyRun(steps, record, table, row_graph, rows, selector, options, design, plan.maps, seed, searched, asked)
 
 
 @dataclass(frozen=True)

@@ -63,11 +63,6 @@ class SelectionMethod(NamedTuple):
     settings: tuple[str, ...]
     min_planned_columns: int
 
-    @property
-    def options(self) -> frozenset[str]:
-        """The options that it accepts, among those that not all methods accept."""
-        return frozenset({"relevance", "max_seconds", *self.settings})
-
 
 SELECTORS = {
     "boruta": SelectionMethod(error_control["boruta"], "relevance", ("max_iter",), 0),
@@ -79,9 +74,10 @@ SELECTORS = {
         selectors["RedundancyFilter"], "relevance", ("measure", "threshold"), _MIN_PLANNED_COLUMNS
     ),
 }
+# The options that each method accepts, among those that not all accept.
 _OPTIONS = {
     "search": frozenset(field.name for field in fields(SubsetSearch)),
-    **{name: method.options for name, method in SELECTORS.items()},
+    **{name: frozenset({"relevance", "max_seconds", *method.settings}) for name, method in SELECTORS.items()},
 }
 
 

@@ -344,24 +344,26 @@ def _chance_level_text(ranking: RankingRecord, target: str) -> str:
     )
 
 
+# The name of the rule that cuts columns, the test of columns without a cut point, and what that test does not find.
+_UNCUT_TEXTS = {
+    "mdl": (
+        "MDL",
+        "an F test (one-way ANOVA)",
+        "compares means; MDL also finds classes that differ in spread or shape",
+    ),
+    "equal_frequency": ("Equal-frequency", "a t test of Pearson's correlation", "finds linear effects only"),
+}
+
+
 def uncut_text(uncut: UncutColumns, target: str) -> str:
     """Return sentences on numeric columns in one interval, whose score of 0 is no evidence: the test and its power."""
-    by_classes, tests, columns = uncut.rule == "mdl", uncut.test, count_with_noun(len(uncut.columns), "column")
+    (rule, test, blind), tests, level = _UNCUT_TEXTS[uncut.rule], uncut.test, format_percent(uncut.level)
     words = (
-        f"{'MDL' if by_classes else 'Equal-frequency'} discretisation finds no cut point in {columns} "
+        f"{rule} discretisation finds no cut point in {count_with_noun(len(uncut.columns), 'column')} "
         f"({join_column_names(uncut.columns, limit=4)}): the information gain is 0. This is not evidence of no information."
     )
     if tests is None:
         return f"{words} No other test was made: {uncut.untestable_reason}."
-    test, level = (
-        "an F test (one-way ANOVA)" if by_classes else "a t test of Pearson's correlation",
-        format_percent(uncut.level),
-    )
-    blind = (
-        "compares means; MDL also finds classes that differ in spread or shape"
-        if by_classes
-        else "finds linear effects only"
-    )
     enough, strict = (
         f"{format_number(100 * share, digits=2)}%" for share in (tests.detectable, tests.detectable_adjusted)
     )
