@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -35,13 +34,7 @@ from tamiz.criteria.column_associations import (
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropies import InformationGain, MissingRule
 from tamiz.exceptions import DataError
-from tamiz.report.records import (
-    ChanceLevelColumn,
-    CriterionInfo,
-    RankingRecord,
-    RedundancyRecord,
-    RedundantGroup,
-)
+from tamiz.report.records import ChanceLevelColumn, CriterionInfo, RankingRecord, RedundancyRecord, RedundantGroup
 from tamiz.report.text import count_with_noun, format_number, shorten
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import make_rng, sample_rows
@@ -282,7 +275,7 @@ def _sample(table: Table, n: int, seed: int) -> Table:
 _FIRST_BY_CRITERION, _FIRST_BY_MEAN_RANK = 3, 5
 
 
-def rank_columns(table: Table, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
+def rank_columns(table: Table, ranking_criteria: Sequence[RankingCriterion]) -> RankingRecord:
     """Return the record of the ranking: scores by criterion, cut points, and tests of the columns without a cut point."""
     schema = table.schema
     found, known = score_columns(ranking_criteria, table)
@@ -301,7 +294,7 @@ def rank_columns(table: Table, ranking_criteria: list[RankingCriterion]) -> Rank
                 id=one.name,
                 label=one.label,
                 unit=one.relevance.unit,
-                summary=_docstring_summary(one.relevance),
+                summary=(type(one.relevance).__doc__ or "").strip().partition("\n")[0],
                 needs_target=bool(one.relevance.needs_target),
             )
             for one in ranking_criteria
@@ -338,7 +331,3 @@ def find_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule
 
 def _first_columns(scores: Sequence[float | None], n: int) -> list[int]:
     return sorted((j for j, score in enumerate(scores) if score is not None), key=lambda j: -(scores[j] or 0.0))[:n]
-
-
-def _docstring_summary(method: Any) -> str:
-    return (type(method).__doc__ or "").strip().partition("\n")[0]

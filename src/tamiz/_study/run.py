@@ -147,11 +147,11 @@ class StudyRun:
         """Run the steps in their order."""
         options, sized = self.options, self.selector.n_features is not None
         self.ranked = choose_ranking_criteria(options.relevances, self.table.schema, options.missing, self.row_graph)
-        self.rank(self.ranked)
+        self.rank()
         first = self.searched and (self.asked or options.assess is False)
         if first:
             self.select(requested=self.asked or sized)
-        self.embed(self.maps, options.map_rows)
+        self.embed()
         requested = bool(options.assess or options.semi_synthetic or sized)
         self.evaluate(fallback=self.searched and not first, requested=requested)
         if self.record.leakage_exclusion is not None:
@@ -173,9 +173,9 @@ class StudyRun:
     def add(self, **sections: Any) -> None:
         self.record = replace(self.record, **sections)
 
-    def rank(self, ranked: list[RankingCriterion]) -> None:
+    def rank(self) -> None:
         """Rank the columns by every criterion, and add their distributions and their redundancy."""
-        table, steps, budget = self.table, self.steps, self.steps.budget
+        table, ranked, steps, budget = self.table, self.ranked, self.steps, self.steps.budget
         warn_user(group_warnings(table))
         # Relevances that compare rows with rows read the table of their RankingCriterion instead.
         weighted = weight_groups_equally(table)
@@ -246,44 +246,35 @@ class StudyRun:
             warn_user([*self.table.schema.excluded_column_notes, *shown])
         return describe_subset(selector), table, same
 
-    def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> None:
-        """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
+    def embed(self) -> None:
+        """Fit the maps and evaluate their quality."""
         drawn: list[tuple[TableEmbedding, MapRecord]] = []
-        self.steps.run_step(Step.MAPS, lambda: self._fit_maps(map_requests, drawn, max_rows))
+        self.steps.run_step(Step.MAPS, lambda: self._fit_maps(drawn))
         evaluated = self.steps.run_optional(Step.QUALITY, lambda: self._evaluate_maps(drawn))
         self.add(maps=tuple(described for _, described in drawn), quality=evaluated)
 
-    def _fit_maps(
-        self,
-        map_requests: Sequence[MapRequest],
-        fitted_maps: list[tuple[TableEmbedding, MapRecord]],
-        max_rows: int | None,
-    ) -> None:
+    def _fit_maps(self, fitted_maps: list[tuple[TableEmbedding, MapRecord]]) -> None:
         """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
         whole = self.steps.estimates[Step.MAPS]
-        estimate = replace(whole, seconds=whole.seconds / max(len(map_requests), 1))
-        for one in map_requests:
+        estimate = replace(whole, seconds=whole.seconds / max(len(self.maps), 1))
+        for one in self.maps:
             if not one.explicit and needs_graph(one.reducer) and self.row_graph.connected_graph is None:
                 continue
             if not self.steps.fits_budget(estimate, one.label):
                 continue
-            reducer = (
-                self.row_graph.with_graph(one.reducer)
-                if one.is_user_reducer
-                else self.row_graph.with_connected_graph(one.reducer)
-            )
+            reducer = self.row_graph.with_graph(one.reducer, connected=not one.is_user_reducer)
             table = self.row_graph.table_for(reducer)
             shown = self.row_graph.row_positions(self.rows, table)
             try:
                 builder = self.row_graph.builder if needs_graph(one.reducer) else None
                 seen = self.row_graph.with_map_columns(table)
-                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.steps.budget.scale, builder)
+                mapped = fit_map(
+                    reducer, seen, shown, self.options.map_rows, self.seed, self.steps.budget.scale, builder
+                )
                 # All columns explain the map.
                 mapped = replace(mapped, table=table)
-                name = Named(id=one.id, label=one.label)
-                fitted_maps.append(
-                    (mapped, record_map(mapped, name, shown if bool(self.options.points) else None, self.seed))
-                )
+                drawn = shown if self.options.points else None
+                fitted_maps.append((mapped, record_map(mapped, Named(id=one.id, label=one.label), drawn, self.seed)))
             except (DataError, MemoryError) as error:
                 if one.explicit:
                     raise
@@ -323,10 +314,10 @@ class StudyRun:
             self._find_chance(table)
             return
         if searched:
-            assessed = steps.run_optional(
-                Step.ASSESSMENT, lambda: evaluation.assess(selector), requested=evaluation.requested
+            asked = evaluation.requested
+            self.add(
+                assessment=steps.run_optional(Step.ASSESSMENT, lambda: evaluation.assess(selector), requested=asked)
             )
-            self.add(assessment=assessed)
         if self.options.semi_synthetic:
             selected = found if not searched else selector if self.record.assessment else None
             rates = steps.run_optional(

@@ -41,13 +41,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import (
-    capture_imputation_notes,
-    collect_warnings,
-    is_muted,
-    mute_codes,
-    warn_user,
-)
+from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, is_muted, mute_codes, warn_user
 from tamiz.runtime.verdicts import Verdict, check_codes
 from tamiz.search.base import Search
 from tamiz.search.best_first import BestFirst

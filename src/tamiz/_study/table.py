@@ -39,12 +39,7 @@ from tamiz.search.base import Problem
 from tamiz.statistics.moments import ClassMoments, Moments
 from tamiz.table.base import Table
 from tamiz.table.distance_table import distance_matrix_warnings
-from tamiz.table.duplicate_detection import (
-    Hashes,
-    compute_fingerprints,
-    find_duplicate_columns,
-    find_duplicate_rows,
-)
+from tamiz.table.duplicate_detection import Hashes, compute_fingerprints, find_duplicate_columns, find_duplicate_rows
 from tamiz.table.encoded_table import group_codes, time_values
 from tamiz.table.in_memory import load_column
 from tamiz.table.kinds import ID_NAME_REASON, ROW_NUMBER_REASON, WHOLE_NUMBER_REASON

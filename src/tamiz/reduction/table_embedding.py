@@ -159,7 +159,7 @@ def embed_table(
         row_graph = build_row_graph(
             table, builder, all_rows, np.random.default_rng(seed), connect=needs_connected_graph(reducer)
         )
-        reducer, fitted = row_graph.with_connected_graph(reducer), row_graph.graph_table or table
+        reducer, fitted = row_graph.with_graph(reducer, connected=True), row_graph.graph_table or table
     mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed, builder=row_graph.builder)
     rows = mapped.rows
     if row_graph.sample is not None:

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tamiz.display import figures
 from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
-from tamiz.report.score_text import (
-    ScoreFormat,
-    assessment_verdict,
-    collect_error_rates,
-    mark_scores,
-    unshown_notes,
-)
-from tamiz.report.text import (
-    capitalize,
-    count_with_noun,
-    format_number,
-    label_in_sentence,
-)
+from tamiz.report.score_text import ScoreFormat, assessment_verdict, collect_error_rates, mark_scores, unshown_notes
+from tamiz.report.text import capitalize, count_with_noun, format_number, label_in_sentence
 
 if TYPE_CHECKING:
     from tamiz.assessment.score_report import SelectionReport

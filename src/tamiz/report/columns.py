@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tamiz.assessment.findings import ColumnTestsRecord, UncutColumns
-    from tamiz.report.records import (
-        CriterionInfo,
-        RankingRecord,
-        StudyRecord,
-    )
+    from tamiz.report.records import CriterionInfo, RankingRecord, StudyRecord
     from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 
 # The states of a column by which a reader filters.

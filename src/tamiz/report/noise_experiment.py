@@ -10,13 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from tamiz.display import figures
 from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
-from tamiz.report.score_text import (
-    ScoreFormat,
-    added_columns_cost,
-    model_name,
-    reselection_text,
-    unshown_notes,
-)
+from tamiz.report.score_text import ScoreFormat, added_columns_cost, model_name, reselection_text, unshown_notes
 from tamiz.report.text import capitalize, count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:

@@ -45,9 +45,8 @@ _MEASURE_TEXTS = {
     ),
     "rank_agreement": (
         "Area under R_NX",
-        "Share of preserved neighbours, corrected for chance (R_NX, see the chart below) and averaged over all "
-        "neighbourhood sizes: 1 if "
-        "all are preserved, 0 for a random map.",
+        "Share of preserved neighbours, corrected for chance (R_NX, see the chart below) and averaged over all neighbourhood "
+        "sizes: 1 if all are preserved, 0 for a random map.",
     ),
     "label_accuracy": (
         "Accuracy of kNN on the map",
