@@ -19,7 +19,7 @@ import numpy as np
 from tests.planted_tables import KINDS, planted_table
 
 from tamiz import SubsetSelector, open_table
-from tamiz._study.ranking import describe_redundancy
+from tamiz._study.ranking import find_redundancy
 from tamiz._study.table import choose_fold_design
 from tamiz.assessment import find_linear_dependences
 from tamiz.selection.equivalent_columns import equivalent_columns
@@ -44,7 +44,7 @@ def findings(X, y, only_redundancy):
     """Return the sets of names that are found, by what is found."""
     table = open_table(X, y)
     names = table.schema.names
-    redundancy = describe_redundancy(table, None, "distribute")
+    redundancy = find_redundancy(table, None, "distribute")
     found = {
         "copies": [] if redundancy is None else [set(group.columns) for group in redundancy.groups],
         "equivalent": [{names[j], names[kept]} for j, kept in equivalent_columns(table).items()],

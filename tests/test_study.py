@@ -585,9 +585,9 @@ def test_a_search_of_a_study_stops_and_writes_its_journal(table, tmp_path):
     ("where", "held", "sentence"),
     [
         ("tamiz._study.study.build_row_graph", [], "Interrupted in the step 'graph'"),
-        ("tamiz._study.run.describe_ranking", [], "Interrupted in the step 'ranking'"),
+        ("tamiz._study.run.rank_columns", [], "Interrupted in the step 'ranking'"),
         ("tamiz.search.runner.run_search", ["ranking"], "Interrupted in the step 'subset, after 0 evaluations'"),
-        ("tamiz._study.run.describe_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
+        ("tamiz._study.run.record_map", ["ranking", "subset"], "Interrupted in the step 'maps'"),
     ],
 )
 def test_control_c_keeps_the_finished_steps_with_a_note(table, monkeypatch, where, held, sentence):

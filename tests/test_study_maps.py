@@ -12,7 +12,7 @@ from tests.sentences import sentences
 
 import tamiz
 from tamiz import open_table
-from tamiz._study.maps import chance_trustworthiness
+from tamiz._study.maps import chance_trustworthiness, resolve_maps
 from tamiz.cli.study import study as study_command
 from tamiz.exceptions import DataError
 from tamiz.graphs import Binary, KNearest
@@ -27,7 +27,7 @@ from tamiz.reduction import (
     LaplacianEigenmaps,
     LocallyLinearEmbedding,
 )
-from tamiz.reduction.named_maps import list_map_methods, max_fitted_rows
+from tamiz.reduction.named_maps import list_map_methods
 from tamiz.table.views import select_rows
 
 PENGUINS = files("tamiz.datasets") / "penguins.csv"
@@ -41,9 +41,9 @@ def study(*data, map_columns="all", **more):
     return tamiz.study(*data, assess=False, map_columns=map_columns, **more)
 
 
-def test_the_default_maps_are_those_that_the_documentation_names():
+def test_the_default_maps_are_those_that_the_documentation_names(table):
     named = "PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP"
-    usual = [one.label for one in list_map_methods() if one.is_default]
+    usual = [one.label for one in resolve_maps(None, table.schema, "seuclidean")]
     assert usual == ["PCA", "Metric MDS", "Ordinal MDS", "Laplacian eigenmaps", "UMAP"]
     reduce_help = next(option.help for option in study_command.params if "--reduce" in option.opts)
     for text in (tamiz.study.__doc__, reduce_help, README.read_text(encoding="utf-8")):
@@ -109,9 +109,9 @@ def test_a_search_that_was_cut_off_is_reported_at_the_map(table):
 
 def test_maps_of_pairs_are_fitted_on_a_sample_and_the_others_on_all_rows():
     pairs = [MDS(), MDS(kind="interval"), MDS(kind="ordinal"), ClassicalMDS(dissimilarity="gower")]
-    assert [max_fitted_rows(reducer) for reducer in pairs] == [2000, 2000, 1000, 2000]
+    assert [reducer.max_study_rows for reducer in pairs] == [2000, 2000, 1000, 2000]
     rows = [PCA(), ClassicalMDS(), LandmarkMDS(dissimilarity="gower"), LaplacianEigenmaps()]
-    assert [max_fitted_rows(reducer) for reducer in rows] == [None] * 4
+    assert [reducer.max_study_rows for reducer in rows] == [None] * 4
 
 
 def test_rows_that_are_drawn_and_not_in_the_sample_are_placed_by_their_distances(long_table, sampled):

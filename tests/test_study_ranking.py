@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tamiz import open_table, study
-from tamiz._study.ranking import describe_ranking
+from tamiz._study.ranking import rank_columns
 from tamiz.assessment.mean_ranks import RankingCriterion, combine_ranks
 from tamiz.assessment.resampling import average_ranks
 from tamiz.criteria import (
@@ -38,7 +38,7 @@ def _as_many_samples_as_the_laws_need(monkeypatch):
 def combined_of(table, relevances, seed=3, n_jobs=1):
     ranked = [RankingCriterion(f"r{k}", type(one).__name__, one, table) for k, one in enumerate(relevances)]
     with parallel.thread_session(n_jobs):
-        return to_json(combine_ranks(table, ranked, describe_ranking(table, ranked).scores, seed))
+        return to_json(combine_ranks(table, ranked, rank_columns(table, ranked).scores, seed))
 
 
 @pytest.fixture(scope="module")

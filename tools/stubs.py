@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tamiz
 from tamiz.cli.methods import METHODS_FILE
-from tamiz.cli.select_methods import SELECTORS
+from tamiz.cli.select import SELECTORS
 from tamiz.cluster import registry as clusters
 from tamiz.criteria import registry as criteria
 from tamiz.graphs import registry as graphs
@@ -15,7 +15,6 @@ from tamiz.models import registry as wrappers
 from tamiz.reduction.named_maps import list_map_methods
 from tamiz.runtime.registry import Entry, Registry, command_name
 from tamiz.search import registry as searches
-from tamiz.selection.defaults import SHORTHAND_PARAMETERS
 from tamiz.table import registry as sources
 
 ROOT = Path(tamiz.__file__).parent
@@ -48,10 +47,11 @@ def list_methods() -> list[dict[str, str]]:
 
 def _argument_choices(entry: Entry) -> list[str]:
     """Return the arguments that a search accepts: its choices, or the default where it accepts any number."""
-    shorthand = SHORTHAND_PARAMETERS.get(entry.name)
+    search = entry.load()
+    shorthand = search.shorthand
     if shorthand is None:
         return [""]
-    default = inspect.signature(entry.load()).parameters[shorthand.name].default
+    default = inspect.signature(search).parameters[shorthand.name].default
     return list(shorthand.choices) or [str(default)]
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from tamiz import RedundancyFilter, open_table
-from tamiz.cli.select_methods import MEASURES
+from tamiz.cli.select import MEASURES
 from tamiz.selection.redundancy_filter import _MEASURES
 from tamiz.table import split_dates
 

@@ -7,9 +7,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold, cross_val_score
 
 from tamiz.criteria import CrossValidated
-from tamiz.subsets.candidates import Candidates
 from tamiz.search.base import Candidates
-from tamiz.table.encoded_table import to_row_numbers
 from tamiz.table.factory import as_table
 from tamiz.table.roles import to_row_numbers
 

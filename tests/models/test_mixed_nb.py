@@ -17,11 +17,9 @@ from tamiz.exceptions import DataError, TamizWarning
 from tamiz.models import backends, mixed_nb
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search import Exhaustive
-from tamiz.subsets.candidates import Candidates
+from tamiz.search.base import Candidates
 from tamiz.table.base import target_array
 from tamiz.table.views import select_columns, select_rows
-from tamiz.search.base import Candidates
-from tamiz.table.views import select_columns, select_rows, target_array
 
 # The outlook and the humidity of 14 days, and whether one plays: Weka's weather.nominal.
 WEATHER = """sunny high no;sunny high no;overcast high yes;rainy high yes;rainy normal yes;rainy normal no;overcast normal yes

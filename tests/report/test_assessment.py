@@ -54,14 +54,14 @@ def test_the_permutation_null_is_drawn_as_a_histogram_and_stated_in_words(wine: 
     panel = panel_of(null["chart"])
     assert sum(bar.get_height() for bar in panel.patches) == 99
     assert panel.lines[0].get_xdata()[0] == pytest.approx(wine["subset"]["value"], rel=1e-5)
-    assert null["title"].startswith("0 of 99 searches on shuffled targets reached the ")
-    assert null["note"].endswith("shuffled among all rows; p\u00a0=\u00a00.01, significant at 0.05.")
+    assert null["title"].startswith("0 of 99 searches on targets shuffled among all rows reach the ")
+    assert null["note"].endswith(" p\u00a0=\u00a00.01, significant at 0.05.")
     assert panel.get_xlabel().startswith("Best ")
     # As where no column has a cut: every merit is 0.
     wine["assessment"]["null"] |= {"null_values": [0.0] * 19, "observed": 0.0}
     null = collected(wine)["null"]
     assert max(bar.get_height() for bar in panel_of(null["chart"]).patches) == 19
-    assert null["title"].startswith("19 of 19 searches on shuffled targets reached the ")
+    assert null["title"].startswith("19 of 19 searches on targets ")
     assert null["note"].endswith("p\u00a0=\u00a01, not significant at 0.05.")
     # Of five searches, none can show anything.
     wine["assessment"]["null"] |= {"null_values": [0.0] * 5, "observed": 1.0}

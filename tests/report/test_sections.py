@@ -413,7 +413,7 @@ def test_coordinates_without_a_common_unit_are_not_drawn_to_one_scale(wine: dict
     pca, eigenmap = collected(collect_maps, wine)["maps"]
     assert pca["drawn"]["one_scale"]
     assert "Both axes have the same scale." in pca["near"]
-    assert drawing.can_share_scale(wine["maps"][1]["points"])
+    assert figures.can_share_scale(wine["maps"][1]["points"])
     assert not eigenmap["drawn"]["one_scale"]
     assert "One unit" not in eigenmap["near"]
 
@@ -512,9 +512,9 @@ def test_wide_bins_cover_their_range(wine: dict[str, Any]) -> None:
 
 
 def test_axes_of_like_length_share_one_scale() -> None:
-    assert drawing.can_share_scale([[0, 0], [3, 1]])
-    assert not drawing.can_share_scale([[0, 0], [5, 1]])
-    assert not drawing.can_share_scale([[0, 0], [5, 0]])
+    assert figures.can_share_scale([[0, 0], [3, 1]])
+    assert not figures.can_share_scale([[0, 0], [5, 1]])
+    assert not figures.can_share_scale([[0, 0], [5, 0]])
 
 
 def palette(scheme: str, letter: str, n: int) -> list[str]:

@@ -94,9 +94,9 @@ def test_text_that_a_search_does_not_accept_is_an_error(name, message):
 
 
 def test_the_listed_shorthand_is_a_parameter_of_the_search():
-    for name, parameter in defaults.SHORTHAND_PARAMETERS.items():
-        assert parameter.name in searches[name].load()().get_params()
-    assert defaults.SHORTHAND_PARAMETERS["best_first"].choices == get_args(Direction)
+    for search in (entry.load() for entry in searches.of_kind("search")):
+        assert search.shorthand is None or search.shorthand.name in search().get_params()
+    assert BestFirst.shorthand.choices == get_args(Direction)
 
 
 def test_every_registered_name_is_taken():

@@ -10,7 +10,7 @@ from tests.report.reading import summary
 
 import tamiz
 from tamiz import SubsetSelector, open_table
-from tamiz._study.ranking import describe_chance_level
+from tamiz._study.ranking import find_chance_level
 from tamiz.criteria import JMI, FisherScore, GainRatio, InformationGain, SymmetricUncertainty
 from tamiz.report.columns import ranking_notes
 from tamiz.search import BestFirst
@@ -105,7 +105,7 @@ def test_a_column_that_predicts_the_target_is_nowhere_called_chance(selected):
     record = tamiz.study(X, np.where(y, "ill", "well"), selector=SubsetSelector(search=search), **asked).record
     assert [leak.name for leak in record.table.leakage] == ["reason"]
     table = open_table(X, np.where(y, "ill", "well"))
-    named = [one.name for one in describe_chance_level(table, record.ranking, "distribute")]
+    named = [one.name for one in find_chance_level(table, record.ranking, "distribute")]
     assert "reason" in named
     assert [one.name for one in record.ranking.at_chance] == [name for name in named if name != "reason"]
     shown = ranking_notes(record)

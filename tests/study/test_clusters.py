@@ -126,5 +126,5 @@ def test_of_many_rows_fewer_columns_colour_the_maps(monkeypatch):
     table = open_table(np.random.default_rng(0).normal(size=(50, 15)))
     for values, n_colors in ((400_000, 12), (300, 6), (50, 4)):
         monkeypatch.setattr(maps, "_MAX_COLOR_VALUES", values)
-        found = maps.describe_colors(table, np.arange(50), None)
+        found = maps.collect_colors(table, np.arange(50), None)
         assert [one.name for one in found] == table.schema.names[:n_colors]

@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn.feature_selection import f_classif
 
 from tamiz import open_table
-from tamiz._study.ranking import describe_ranking
+from tamiz._study.ranking import rank_columns
 from tamiz.assessment.associations import (
     describe_column_tests,
     describe_uncut_columns,
@@ -136,7 +136,7 @@ def test_rows_that_hang_together_are_not_tested():
 def test_the_ranking_has_the_columns_without_a_cut_point_and_the_constant_ones():
     frame, y = classes()
     table = open_table(frame.assign(same=1.5), y)
-    ranking = to_json(describe_ranking(table, [ranked(table)]))
+    ranking = to_json(rank_columns(table, [ranked(table)]))
     assert ranking["uncut"]["columns"] == [
         name for name, cuts in ranking["cut_points"].items() if not cuts and name != "same"
     ]

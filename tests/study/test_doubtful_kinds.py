@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 
 from tamiz import open_table
-from tamiz._study.table import describe_table
+from tamiz._study.table import summarize_table
 from tamiz.report.text import kinds_argument, kinds_option
 
 
 def doubtful_kinds(*data):
-    table = describe_table(open_table(*data))
+    table = summarize_table(open_table(*data))
     return {column.name: column.kind_suggestion.kind for column in table.columns if column.kind_suggestion}
 
 
@@ -39,7 +39,7 @@ def test_ids_of_numbers_may_be_measured_and_text_may_be_a_category():
 
 def test_declared_kinds_are_not_doubted():
     frame = pd.DataFrame({"zip": np.arange(60) % 5, "row": np.arange(60), "x": (np.arange(60) * 7 % 60) / 7})
-    table = describe_table(open_table(frame, kinds={"zip": "categorical", "row": "text"}))
+    table = summarize_table(open_table(frame, kinds={"zip": "categorical", "row": "text"}))
     assert [column.kind_suggestion for column in table.columns] == [None] * 3
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tamiz import open_table
-from tamiz._study.table import describe_duplicates
+from tamiz._study.table import count_duplicates
 from tamiz.runtime.codec import to_json
 from tamiz.table import duplicate_detection
 from tamiz.table.duplicate_detection import MAX_DISTINCT, compute_fingerprints, find_duplicate_columns
@@ -13,7 +13,7 @@ from tamiz.table.views import select_columns, select_rows
 
 
 def repeated(table):
-    return to_json(describe_duplicates(table, compute_fingerprints(table).rows))
+    return to_json(count_duplicates(table, compute_fingerprints(table).rows))
 
 
 def same(table):

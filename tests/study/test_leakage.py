@@ -14,8 +14,8 @@ from tests.report.reading import summary
 
 from tamiz import SubsetSelector, open_table, study
 from tamiz._study.models import prepare_evaluation
-from tamiz._study.ranking import describe_redundancy
-from tamiz._study.table import describe_table, exclude_leaks, leakage_warnings
+from tamiz._study.ranking import find_redundancy
+from tamiz._study.table import exclude_leaks, leakage_warnings, summarize_table
 from tamiz.assessment import find_leaks, recommend_columns
 from tamiz.assessment.findings import Coverage
 from tamiz.assessment.leaks import ClassScorer, NumericScorer, stratified_folds
@@ -512,7 +512,7 @@ def test_leakage_in_a_file_is_reported_as_in_memory(tmp_path, monkeypatch):
         monkeypatch.setattr(column_storage, "MAX_MEMORY_SHARE", share)
         opened = open_table(tmp_path / "table.csv", "y")
         with pytest.warns(TamizWarning):
-            found.append((describe_table(opened), describe_redundancy(opened, None, "distribute")))
+            found.append((summarize_table(opened), find_redundancy(opened, None, "distribute")))
     assert found[0] == found[1]
     table, redundancy = found[0]
     assert table.duplicate_rows.n == 40

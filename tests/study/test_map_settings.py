@@ -10,7 +10,7 @@ import pandas as pd
 import tamiz
 from tamiz.reduction import MDS, PCA, Autoencoder, LandmarkMDS
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.named_maps import find_map_method, list_variants, max_fitted_rows
+from tamiz.reduction.named_maps import find_map_method, list_variants
 from tamiz.runtime.registry import Entry
 from tamiz.table.factory import as_table
 
@@ -72,10 +72,10 @@ def test_a_registered_map_without_own_settings_gets_those_of_every_map(monkeypat
     entry = Entry("first_columns", "tests", "nowhere", "FirstColumns", "map", "First columns")
     monkeypatch.setattr(Entry, "load", lambda _: FirstColumns)
     (method,) = list_variants(entry)
-    assert (method.id, method.label, method.is_default) == ("first_columns", "First columns", True)
+    assert (method.id, method.label) == ("first_columns", "First columns")
     reducer = method.make_reducer(as_table(X[:2]).schema, "seuclidean")
     assert reducer.get_params() == {"n_components": 1, "random_state": 0}
-    assert (max_fitted_rows(FirstColumns()), max_fitted_rows(Scaled())) == (None, 2000)
+    assert (FirstColumns().max_study_rows, Scaled().max_study_rows) == (None, 2000)
 
 
 def test_the_settings_of_a_study_are_those_of_the_method():
@@ -88,13 +88,12 @@ def test_the_settings_of_a_study_are_those_of_the_method():
         assert repr(find_map_method(name).make_reducer(schema, "gower")) == repr(expected)
 
 
-def test_an_autoencoder_is_no_default_map_and_is_trained_on_a_sample_of_many_rows():
-    assert not find_map_method("autoencoder").is_default
-    assert max_fitted_rows(Autoencoder()) == 20_000
+def test_an_autoencoder_is_trained_on_a_sample_of_many_rows():
+    assert Autoencoder().max_study_rows == 20_000
 
 
 def test_a_class_that_derives_from_a_method_is_fitted_on_as_many_rows_as_the_method():
     class Own(MDS):
         """MDS under another name."""
 
-    assert max_fitted_rows(Own(kind="ordinal")) == max_fitted_rows(MDS(kind="ordinal")) == 1000
+    assert Own(kind="ordinal").max_study_rows == MDS(kind="ordinal").max_study_rows == 1000

@@ -6,7 +6,7 @@ import pytest
 
 from tamiz import open_table, study
 from tamiz._study import estimates
-from tamiz._study.ranking import describe_ranking
+from tamiz._study.ranking import rank_columns
 from tamiz.assessment import mean_rank, mean_ranks
 from tamiz.assessment.mean_ranks import RankingCriterion, choose_ranking_criteria, combine_ranks
 from tamiz.criteria import FisherScore, InformationGain, LinearCoefficient, TreeImportance
@@ -23,7 +23,7 @@ PARTS = {"null": slice(0, 4), "weak": slice(4, 8), "strong": slice(8, 12)}
 
 def combined_of(table, relevances=None, seed=0):
     ranked = choose_ranking_criteria(relevances, table.schema, "distribute", RowGraph(table))
-    return to_json(combine_ranks(table, ranked, describe_ranking(table, ranked).scores, seed))
+    return to_json(combine_ranks(table, ranked, rank_columns(table, ranked).scores, seed))
 
 
 def resembling_caravan(n_rows, seed=0):
@@ -105,8 +105,8 @@ def test_a_criterion_without_reweighting_keeps_its_ranks_and_the_text_states_it(
         RankingCriterion("last", "Last first", LastFirst(), table),
         RankingCriterion("fisher", "Fisher", FisherScore(), table),
     ]
-    both = combine_ranks(table, ranked, describe_ranking(table, ranked).scores, 0)
-    alone = combine_ranks(table, ranked[1:], describe_ranking(table, ranked[1:]).scores, 0)
+    both = combine_ranks(table, ranked, rank_columns(table, ranked).scores, 0)
+    alone = combine_ranks(table, ranked[1:], rank_columns(table, ranked[1:]).scores, 0)
     ends = np.array(alone.intervals)
     inside = (ends[:, 0] > 1) & (ends[:, 1] < 9)
     assert inside.any()

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from tamiz import RankSelector, open_table
 from tamiz._study import ranking
 from tamiz._study.ranking import (
-    describe_redundancy,
+    find_redundancy,
     redundant_pair_notes,
 )
 from tamiz.criteria import SymmetricUncertainty
@@ -39,7 +39,7 @@ def described(*data, scored=None, missing="distribute", **more):
             mean_rank=None,
             tests=None,
         )
-    found = describe_redundancy(table, ranking, missing)
+    found = find_redundancy(table, ranking, missing)
     return found and to_json(found)
 
 

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from enum import StrEnum
+from typing import Self, TypeVar
 
 from tamiz.exceptions import DataError
 from tamiz.report.records import StepTiming
+from tamiz.report.text import capitalize
 from tamiz.runtime import progress
 from tamiz.runtime.memory import format_bytes, free_memory
 from tamiz.runtime.user_warnings import warn
@@ -19,6 +21,37 @@ from tamiz.runtime.verdicts import Verdict
 from tamiz.search.stopping import Evaluations, Seconds, StoppingRule
 
 StepResult = TypeVar("StepResult")
+
+
+class Step(StrEnum):
+    """The steps of a study; notes call what a step computes its `part` of the study."""
+
+    part: str
+
+    def __new__(cls, name: str, part: str) -> Self:
+        step = str.__new__(cls, name)
+        step._value_, step.part = name, part
+        return step
+
+    READ = "read", "the table"
+    TABLE = "table", "the description of the table"
+    GRAPH = "graph", "the graph of the rows"
+    RANKING = "ranking", "the ranking of the columns"
+    ASSOCIATIONS = "associations", "the associations with the target"
+    DISTRIBUTIONS = "distributions", "the distribution of each column"
+    MEAN_RANK = "mean rank", "the mean rank over all criteria"
+    REDUNDANCY = "redundancy", "the redundancy of the columns"
+    SUBSET = "subset", "the subset of columns"
+    REASONS = "reasons", "the reason for each column"
+    MAPS = "maps", "the maps of the rows"
+    QUALITY = "quality", "the quality of the maps"
+    CLUSTERS = "clusters", "the clustering of the rows"
+    RECOMMENDATION = "recommendation", "the comparison of selections"
+    ASSESSMENT = "assessment", "the reliability of the selection"
+    ERROR_RATES = "error rates", "the estimate of error rates on semi-synthetic targets"
+    NOISE_EXPERIMENT = "noise_experiment", "the noise experiment"
+    LEAKS = "leaks", "the score with possible target leakage"
+
 
 # Seconds of a study on two cores by default.
 DEFAULT_SECONDS = 120.0
@@ -110,18 +143,18 @@ class StepRunner:
         self.budget = budget
         self.timings: list[StepTiming] = []
         self.interruption_note: str | None = None
-        self.estimates: Mapping[str, StepEstimate] = {}
+        self.estimates: Mapping[Step, StepEstimate] = {}
         self._omitted: dict[str, list[str]] = {}
 
-    def run_required(self, name: str, work: Callable[[], StepResult]) -> StepResult:
+    def run_required(self, step: Step, work: Callable[[], StepResult]) -> StepResult:
         """Run a step and return its result; an interruption ends the study."""
         started = time.perf_counter()
-        estimate = self.estimates.get(name)
-        progress.report_progress(f"Step: {name}" if estimate is None else f"Step: {name}, {estimate}", 0)
+        estimate = self.estimates.get(step)
+        progress.report_progress(f"Step: {step}" if estimate is None else f"Step: {step}, {estimate}", 0)
         step_result = work()
         self.timings.append(
             StepTiming(
-                step=name,
+                step=step.value,
                 seconds=round(time.perf_counter() - started, 4),
                 estimated_seconds=None if estimate is None else estimate.seconds,
                 estimated_bytes=None if estimate is None else estimate.n_bytes,
@@ -129,35 +162,31 @@ class StepRunner:
         )
         return step_result
 
-    def run_step(
-        self, name: str, work: Callable[[], StepResult], description: str = "", *, requested: bool = True
-    ) -> StepResult | None:
-        """Run a step; None if interrupted, or if it was not requested and fails: a warning then names `description`."""
+    def run_step(self, step: Step, work: Callable[[], StepResult], *, requested: bool = True) -> StepResult | None:
+        """Run a step; None if interrupted, or, with a warning, if it was not requested and fails."""
         if self.interruption_note:
             return None
         try:
-            return self.run_required(name, work)
+            return self.run_required(step, work)
         except KeyboardInterrupt:
-            self.record_interrupt(name)
+            self.record_interrupt(step)
         except (DataError, MemoryError) as error:
             if requested:
                 raise
-            warn("TZ503", f"{description[0].upper()}{description[1:]} is left out: {error}")
+            warn("TZ503", f"{capitalize(step.part)} is left out: {error}")
         return None
 
-    def run_optional(
-        self, name: str, work: Callable[[], StepResult], description: str, *, requested: bool = False
-    ) -> StepResult | None:
-        """Run a step if it fits the budget; else return None and list `description` in `omission_notes`."""
-        if self.fits_budget(self.estimates.get(name), description):
-            return self.run_step(name, work, description, requested=requested)
+    def run_optional(self, step: Step, work: Callable[[], StepResult], *, requested: bool = False) -> StepResult | None:
+        """Run a step if it fits the budget; else return None and list its part in `omission_notes`."""
+        if self.fits_budget(self.estimates.get(step), step.part):
+            return self.run_step(step, work, requested=requested)
         return None
 
-    def fits_budget(self, estimate: StepEstimate | None, description: str) -> bool:
+    def fits_budget(self, estimate: StepEstimate | None, part: str) -> bool:
         """Whether a part of the study fits the budget; if not, `omission_notes` lists it."""
         refusal = None if estimate is None or self.interruption_note else self.budget.refusal_reason(estimate)
         if refusal is not None:
-            self._omitted.setdefault(refusal, []).append(f"{description} ({estimate})")
+            self._omitted.setdefault(refusal, []).append(f"{part} ({estimate})")
         return refusal is None
 
     def omission_notes(self) -> list[Verdict]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sklearn.base import clone
 
-from tamiz._study.budget import Budget, StepEstimate
+from tamiz._study.budget import Budget, Step, StepEstimate
 from tamiz._study.models import (
     MAX_IMPORTANCE_WORK,
     MAX_NOISE_COORDINATES,
@@ -92,7 +92,7 @@ class StudyExtent:
     map_schema: Schema | None = None
 
 
-def estimate_steps(schema: Schema, budget: Budget, extent: StudyExtent) -> dict[str, StepEstimate]:
+def estimate_steps(schema: Schema, budget: Budget, extent: StudyExtent) -> dict[Step, StepEstimate]:
     """Return the estimate of every step of a study, by its name.
 
     Seconds on two cores, and bytes beyond the table, fitted to studies of 100 to 3,000,000 rows and 10 to 100,000 columns;
@@ -113,17 +113,17 @@ def estimate_steps(schema: Schema, budget: Budget, extent: StudyExtent) -> dict[
     compared_seconds = 0.005 + 6e-8 * compared * n_compared + 0.75e-9 * compared**2 * n_compared
     fitted = 0.1 + 2.5e-4 * joined + 3e-8 * joined * on_maps + 2.5e-7 * drawn**2 + 1.5e-6 * drawn * on_maps
     evaluated = 0.1 + 3.5e-7 * drawn**2 + 8e-7 * drawn * on_maps
-    found: dict[str, tuple[float, float, int]] = {
-        "table": (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
-        "graph": (0.05 + 1.25 * graph_seconds(joined, on_maps), 20 * joined * on_maps + 1500 * joined, joined),
-        "ranking": (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
-        "associations": (0.05 + 2.5e-6 * min(values, 1_000_000) * (used <= 500), 16 * some, n),
-        "distributions": (0.02 + 2e-7 * min(values, 1_000_000), 16 * some, n),
-        "mean rank": (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
-        "redundancy": (compared_seconds, 80 * compared**2 + 48 * compared * n_compared, n_compared),
-        "maps": (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(on_maps, 1000), joined),
-        "quality": (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * on_maps, drawn),
-        "clusters": (5e-8 * drawn**2 + 8e-7 * drawn * on_maps, 24 * drawn * on_maps, drawn),
+    found: dict[Step, tuple[float, float, int]] = {
+        Step.TABLE: (0.2 + 2e-4 * used + 4e-8 * values, 8 * some, n),
+        Step.GRAPH: (0.05 + 1.25 * graph_seconds(joined, on_maps), 20 * joined * on_maps + 1500 * joined, joined),
+        Step.RANKING: (0.1 + 3e-4 * used + 5e-7 * some + 5e-8 * values, 32 * some, n),
+        Step.ASSOCIATIONS: (0.05 + 2.5e-6 * min(values, 1_000_000) * (used <= 500), 16 * some, n),
+        Step.DISTRIBUTIONS: (0.02 + 2e-7 * min(values, 1_000_000), 16 * some, n),
+        Step.MEAN_RANK: (ranked_again, 90 * resampled + 24 / N_BOOTSTRAP * refitted, n if resampled else 0),
+        Step.REDUNDANCY: (compared_seconds, 80 * compared**2 + 48 * compared * n_compared, n_compared),
+        Step.MAPS: (n_maps / 4 * fitted, 24 * drawn**2 + 500 * joined + 8 * joined * min(on_maps, 1000), joined),
+        Step.QUALITY: (n_maps / 4 * evaluated, 32 * drawn**2 + 8 * drawn * on_maps, drawn),
+        Step.CLUSTERS: (5e-8 * drawn**2 + 8e-7 * drawn * on_maps, 24 * drawn * on_maps, drawn),
     }
     if searched is not None:
         search = search_seconds(*searched, schema, n)
@@ -134,18 +134,18 @@ def estimate_steps(schema: Schema, budget: Budget, extent: StudyExtent) -> dict[
         )
         if asked or not assessed:
             reasons = _WRAPPER_REASONS_SHARE if isinstance(searched[0], CrossValidated) else _REASONS_SHARE
-            found |= {"subset": (search, 9 * some, n), "reasons": (reasons * search, 9 * some, n)}
+            found |= {Step.SUBSET: (search, 9 * some, n), Step.REASONS: (reasons * search, 9 * some, n)}
         if asked and assessed:
-            found["assessment"] = (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows)
+            found[Step.ASSESSMENT] = (0.2 + _REPEATED_SEARCH * n_searches * again, 64 * rows * used, rows)
     if searched is not None and assessed:
-        found["recommendation"] = (*_recommendation_cost(schema, rows, n_splits), rows)
+        found[Step.RECOMMENDATION] = (*_recommendation_cost(schema, rows, n_splits), rows)
         if not asked:
             importance = 1e-9 * (rows * seen * (5 * seen + 2 * used**2) + 1000 * rows * (1 + 5 * used))
-            found["reasons"] = (0.5 + importance * (importance <= 1e-9 * MAX_IMPORTANCE_WORK), 9 * some, rows)
+            found[Step.REASONS] = (0.5 + importance * (importance <= 1e-9 * MAX_IMPORTANCE_WORK), 9 * some, rows)
         if semi_synthetic:
-            found["error rates"] = (_error_rate_seconds(schema, rows, semi_synthetic, again), 64 * rows * used, rows)
+            found[Step.ERROR_RATES] = (_error_rate_seconds(schema, rows, semi_synthetic, again), 64 * rows * used, rows)
         if seen <= MAX_NOISE_COORDINATES:
-            found["noise_experiment"] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
+            found[Step.NOISE_EXPERIMENT] = (0.5 + 2e-5 * rows * (seen + 60), 64 * rows * (seen + 50), rows)
     return {
         step: StepEstimate(seconds, _BASE_BYTES + n_bytes, n_rows) for step, (seconds, n_bytes, n_rows) in found.items()
     }

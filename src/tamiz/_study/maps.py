@@ -24,7 +24,7 @@ from tamiz.neighbors.metrics import METRICS, read_points
 from tamiz.reduction import registry
 from tamiz.reduction.axes import correlate_columns
 from tamiz.reduction.base import ImageSet, Reducer
-from tamiz.reduction.named_maps import find_map_method, list_map_methods
+from tamiz.reduction.named_maps import find_map_method
 from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, find_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
 from tamiz.report.records import (
@@ -44,9 +44,9 @@ from tamiz.runtime.codec import Named, extend_record
 from tamiz.runtime.random import sample_rows
 from tamiz.runtime.registry import method_label, number_repeated, suggestion
 from tamiz.runtime.user_warnings import ImputationNote, capture_warnings, plain_notes, quote_name, warn, warn_user
-from tamiz.runtime.validation import check_choice, check_memory
+from tamiz.runtime.validation import check_choice
 from tamiz.table.base import Table, target_array, weight_array
-from tamiz.table.encode import Encoding
+from tamiz.table.encode import TableEncoder
 from tamiz.table.schema import Column, Schema
 from tamiz.table.views import select_rows
 
@@ -69,7 +69,7 @@ _N_NEAREST = 10
 _MIN_ROWS = 3
 
 
-def describe_quality(
+def measure_quality(
     table: Table, rows: Indices, maps: Sequence[tuple[str, Floats]], dissimilarity: str, seed: int, *, points: bool
 ) -> QualityRecord | None:
     """Return the quality of embeddings of some rows in ascending order, of a sample of many; None if no map can be evaluated."""
@@ -199,7 +199,7 @@ _MAX_CLUSTERED_ROWS = 2_000
 _ROUNDING = 1e-12
 
 
-def describe_map(fitted: TableEmbedding, name: Named, shown_rows: Indices | None, seed: int) -> MapRecord:
+def record_map(fitted: TableEmbedding, name: Named, shown_rows: Indices | None, seed: int) -> MapRecord:
     """Return the record of a map for the report, without its points if there are no shown rows.
 
     The seed draws the rows of the correlations and of the clusters if there are many, and the halves that find and test the rules.
@@ -344,12 +344,13 @@ def color_clusters(table: Table, rows: Indices, seed: int) -> ColorColumn | None
     try:
         # The maps have already warned of missing values.
         with capture_warnings():
-            points, weight = _encode_points(drawn), weight_array(drawn)
+            points, _ = TableEncoder.fit(drawn, standardize=True, fill_missing=True)
     except (DataError, MemoryError) as error:
         warn("TZ503", f"The maps are not coloured by cluster: {error}")
         return None
     n = len(points)
     learned = sample_rows(n, _MAX_ROWS, np.random.default_rng(seed))
+    weight = weight_array(drawn)
     found = _best_clustering(points[learned], None if weight is None else weight[learned], seed)
     if found is None:
         return None
@@ -365,19 +366,6 @@ def color_clusters(table: Table, rows: Indices, seed: int) -> ColorColumn | None
         levels=tuple(f"cluster {k + 1}" for k in range(model.n_clusters)),
         silhouette=silhouette,
     )
-
-
-def _encode_points(table: Table) -> Floats:
-    """Return the rows as standardised, encoded coordinates."""
-    encoding = Encoding.fit(table, standardize=True)
-    n = table.schema.n_rows
-    check_memory(
-        3 * 8.0 * n * len(encoding.names),
-        f"Points of {n:,} rows and {len(encoding.names):,} coordinates",
-        "Draw fewer rows.",
-    )
-    used = table.schema.used.tolist()
-    return np.concatenate([encoding.transform(block) for block in table.blocks(used)])
 
 
 def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> tuple[KMeans, float] | None:
@@ -398,7 +386,7 @@ def _best_clustering(points: Floats, weight: NDArray[Any] | None, seed: int) -> 
 _MAX_COLORS, _MIN_COLORS, _MAX_COLOR_VALUES = 12, 4, 400_000
 
 
-def describe_colors(table: Table, rows: Indices, ranking: RankingRecord | None) -> list[ColorColumn]:
+def collect_colors(table: Table, rows: Indices, ranking: RankingRecord | None) -> list[ColorColumn]:
     """Return the values of the target and of the best columns for the shown rows."""
     schema = table.schema
     columns = schema.used.tolist()
@@ -460,6 +448,8 @@ def _parameters(method: Any) -> str:
 MAX_EXACT_POINTS = 2000
 # With fewer numeric columns the maps show all columns. A number of so few distinct values is a category on a map: it makes stripes.
 _MIN_NUMERIC, _MAX_CODES = 3, 12
+# The maps of a study without a choice of the user. The others show the same, or take longer.
+_DEFAULT_MAPS = ("pca", "mds:metric", "mds:ordinal", "laplacian_eigenmaps", "umap")
 # Dissimilarities that a study can compute from the columns of a table.
 DISSIMILARITIES = ("seuclidean", "euclidean", "cityblock", "cosine", "gower")
 
@@ -490,7 +480,7 @@ def resolve_maps(
     """Return the maps of a study: those requested by name or as reducers, or the default ones; `max_rows` as in `fit_map`."""
     explicit = maps is not None
     wanted = []
-    for part in [one.id for one in list_map_methods() if one.is_default] if maps is None else maps:
+    for part in _DEFAULT_MAPS if maps is None else maps:
         if isinstance(part, str):
             method = find_map_method(part)
             reducer = method.make_reducer(schema, dissimilarity, max_rows)

@@ -160,7 +160,9 @@ class ModelEvaluation:
             column_options=column_options(resolve_search(selector.search)),
             left_out=left_out,
         )
-        asked: dict[str, Any] = {_candidate_id(selector): selector} if searched else {}
+        asked: dict[str, Any] = {}
+        if searched:
+            asked["cfs" if isinstance(selector.criterion_, CFS) else "subset"] = selector
         with capture_warnings():
             return recommend_columns(
                 self.table,
@@ -358,8 +360,3 @@ def prepare_evaluation(
     most, n_splits = evaluation_size(table.schema, budget)
     rows, notes = sample_rows(table, most, n_splits, make_rng(seed))
     return ModelEvaluation(rows, n_splits, scoring, seed, bool(assess), tuple(notes), most, missing, budget)
-
-
-def _candidate_id(selector: SubsetSelector) -> str:
-    """Return "cfs" for a selector by CFS, else "subset"."""
-    return "cfs" if isinstance(selector.criterion_, CFS) else "subset"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -35,13 +34,7 @@ from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.entropies import InformationGain, MissingRule
 from tamiz.criteria.information import find_chance_level_columns
 from tamiz.exceptions import DataError
-from tamiz.report.records import (
-    ChanceLevelColumn,
-    CriterionInfo,
-    RankingRecord,
-    RedundancyRecord,
-    RedundantGroup,
-)
+from tamiz.report.records import ChanceLevelColumn, CriterionInfo, RankingRecord, RedundancyRecord, RedundantGroup
 from tamiz.report.text import count_with_noun, format_number, shorten
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import make_rng, sample_rows
@@ -60,7 +53,7 @@ _MAX_CHOSEN, _MAX_NAMED = 1000, 3
 _MAX_DRAWN = 100
 
 
-def describe_redundancy(
+def find_redundancy(
     table: Table, ranking: RankingRecord | None, missing: MissingRule, budget: Budget = DEFAULT_BUDGET
 ) -> RedundancyRecord | None:
     """Return the matrix of the most redundant columns and the groups among all columns; None if there are fewer than two.
@@ -210,7 +203,7 @@ _N_PAIRS_NAMED, _MAX_NAME = 3, 60
 _CODES = {"heavy tails": "TZ217", "coded missing": "TZ205", "drift": "TZ212"}
 
 
-def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
+def add_associations(table: Table, ranking: RankingRecord, seed: int) -> RankingRecord:
     """Return the ranking with sentences on its columns and on interactions, and note heavy tails and drift."""
     # Imported late, as it loads much that a table without a target does not need.
     from tamiz.assessment import describe_associations, find_interactions, table_remarks
@@ -249,7 +242,7 @@ def describe_statistics(table: Table, ranking: RankingRecord, seed: int) -> Rank
     return replace(ranking, associations=described, interactions=interactions)
 
 
-def describe_shown_distributions(table: Table, ranking: RankingRecord | None, seed: int) -> DistributionsRecord:
+def count_distributions(table: Table, ranking: RankingRecord | None, seed: int) -> DistributionsRecord:
     """Return the distributions of the columns, of many those that rank first, on as many rows as the associations read."""
     used = table.schema.used.tolist()
     if len(used) > _MAX_COLUMNS and ranking is not None and ranking.criteria:
@@ -282,7 +275,7 @@ def _sample(table: Table, n: int, seed: int) -> Table:
 _FIRST_BY_CRITERION, _FIRST_BY_MEAN_RANK = 3, 5
 
 
-def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> RankingRecord:
+def rank_columns(table: Table, ranking_criteria: Sequence[RankingCriterion]) -> RankingRecord:
     """Return the record of the ranking: scores by criterion, cut points, and tests of the columns without a cut point."""
     schema = table.schema
     found, known = score_columns(ranking_criteria, table)
@@ -301,7 +294,7 @@ def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> 
                 id=one.name,
                 label=one.label,
                 unit=one.relevance.unit,
-                summary=_docstring_summary(one.relevance),
+                summary=(type(one.relevance).__doc__ or "").strip().partition("\n")[0],
                 needs_target=bool(one.relevance.needs_target),
             )
             for one in ranking_criteria
@@ -316,7 +309,7 @@ def describe_ranking(table: Table, ranking_criteria: list[RankingCriterion]) -> 
     )
 
 
-def describe_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule) -> tuple[ChanceLevelColumn, ...]:
+def find_chance_level(table: Table, ranking: RankingRecord, missing: MissingRule) -> tuple[ChanceLevelColumn, ...]:
     """Return those of the first columns of a ranking that have many values and no more information than chance."""
     supervised = [one.id for one in ranking.criteria if one.needs_target]
     first = {j for name in supervised for j in _first_columns(ranking.scores[name], _FIRST_BY_CRITERION)}
@@ -338,7 +331,3 @@ def describe_chance_level(table: Table, ranking: RankingRecord, missing: Missing
 
 def _first_columns(scores: Sequence[float | None], n: int) -> list[int]:
     return sorted((j for j, score in enumerate(scores) if score is not None), key=lambda j: -(scores[j] or 0.0))[:n]
-
-
-def _docstring_summary(method: Any) -> str:
-    return (type(method).__doc__ or "").strip().partition("\n")[0]

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tamiz._study.budget import StepRunner
+from tamiz._study.budget import Step, StepRunner
 from tamiz._study.estimates import bootstrap_refusal
 from tamiz._study.maps import (
     DISSIMILARITIES,
     MapRequest,
     check_maps,
+    collect_colors,
     color_clusters,
-    describe_colors,
-    describe_map,
-    describe_quality,
+    measure_quality,
+    record_map,
 )
 from tamiz._study.models import (
     ModelEvaluation,
@@ -27,11 +27,11 @@ from tamiz._study.models import (
     stability_warnings,
 )
 from tamiz._study.ranking import (
-    describe_chance_level,
-    describe_ranking,
-    describe_redundancy,
-    describe_shown_distributions,
-    describe_statistics,
+    add_associations,
+    count_distributions,
+    find_chance_level,
+    find_redundancy,
+    rank_columns,
     redundant_pair_notes,
 )
 from tamiz._study.table import FoldDesign, leakage_warnings, missing_value_notes
@@ -125,6 +125,7 @@ class StudyRun:
 
     steps: StepRunner
     record: StudyRecord
+    table: Table
     row_graph: RowGraph
     rows: Indices
     selector: SubsetSelector
@@ -138,10 +139,6 @@ class StudyRun:
     ranked: Sequence[RankingCriterion] = ()
 
     @property
-    def table(self) -> Table:
-        return self.row_graph.table
-
-    @property
     def left_out(self) -> tuple[str, ...]:
         """The columns of possible leakage that no step uses."""
         return () if self.record.leakage_exclusion is None else self.record.leakage_exclusion.columns
@@ -150,17 +147,17 @@ class StudyRun:
         """Run the steps in their order."""
         options, sized = self.options, self.selector.n_features is not None
         self.ranked = choose_ranking_criteria(options.relevances, self.table.schema, options.missing, self.row_graph)
-        self.rank(self.ranked)
+        self.rank()
         first = self.searched and (self.asked or options.assess is False)
         if first:
             self.select(requested=self.asked or sized)
-        self.embed(self.maps, options.map_rows)
+        self.embed()
         requested = bool(options.assess or options.semi_synthetic or sized)
         self.evaluate(fallback=self.searched and not first, requested=requested)
         if self.record.leakage_exclusion is not None:
             warn_user(leakage_warnings(self.design.leaks, self.table.schema, self.record.leakage_exclusion)[:1])
         if options.points and self.record.maps:
-            self.describe_colors_and_clusters()
+            self.add_colors()
 
     def missing_value_notes(self, imputed: Sequence[ImputationNote]) -> list[Verdict]:
         """Return notes on how the methods that were used treat missing values."""
@@ -176,47 +173,37 @@ class StudyRun:
     def add(self, **sections: Any) -> None:
         self.record = replace(self.record, **sections)
 
-    def rank(self, ranked: list[RankingCriterion]) -> None:
+    def rank(self) -> None:
         """Rank the columns by every criterion, and add their distributions and their redundancy."""
-        table, steps, budget = self.table, self.steps, self.steps.budget
+        table, ranked, steps, budget = self.table, self.ranked, self.steps, self.steps.budget
         warn_user(group_warnings(table))
         # Relevances that compare rows with rows read the table of their RankingCriterion instead.
         weighted = weight_groups_equally(table)
-        ranking = scored = steps.run_step("ranking", lambda: describe_ranking(weighted, ranked))
+        ranking = scored = steps.run_step(Step.RANKING, lambda: rank_columns(weighted, ranked))
         if scored is not None:
             refusal = bootstrap_refusal(weighted.schema, budget)
             mean_rank = steps.run_optional(
-                "mean rank",
-                lambda: combine_ranks(weighted, ranked, scored.scores, self.seed, refusal=refusal),
-                "the mean rank over all criteria",
+                Step.MEAN_RANK, lambda: combine_ranks(weighted, ranked, scored.scores, self.seed, refusal=refusal)
             )
             ranked_on = replace(scored, mean_rank=mean_rank)
             leaking = self.record.table.leaking
-            at_chance = describe_chance_level(table, ranked_on, self.options.missing)
+            at_chance = find_chance_level(table, ranked_on, self.options.missing)
             ranked_on = replace(ranked_on, at_chance=tuple(one for one in at_chance if one.name not in leaking))
-            associated = steps.run_step("associations", lambda: describe_statistics(table, ranked_on, self.seed))
+            associated = steps.run_step(Step.ASSOCIATIONS, lambda: add_associations(table, ranked_on, self.seed))
             ranking = associated or ranked_on
         redundancy = steps.run_optional(
-            "redundancy",
-            lambda: describe_redundancy(table, ranking, self.options.missing, budget),
-            "the redundancy of the columns",
+            Step.REDUNDANCY, lambda: find_redundancy(table, ranking, self.options.missing, budget)
         )
-        distributions = steps.run_optional(
-            "distributions",
-            lambda: describe_shown_distributions(table, ranking, self.seed),
-            "the distribution of each column",
-        )
+        distributions = steps.run_optional(Step.DISTRIBUTIONS, lambda: count_distributions(table, ranking, self.seed))
         self.add(ranking=ranking, redundancy=redundancy, distributions=distributions)
 
     def select(self, *, requested: bool) -> None:
         """Run the search and add the subset with its reasons; a search that was not requested may be skipped with a warning."""
-        found = self.steps.run_step("subset", self._search, "the subset of columns", requested=requested)
+        found = self.steps.run_step(Step.SUBSET, self._search, requested=requested)
         if found is None:
             return
         subset, table, same = found
-        explained = self.steps.run_optional(
-            "reasons", lambda: self._explain_subset(subset, table, same), "the reason for each column"
-        )
+        explained = self.steps.run_optional(Step.REASONS, lambda: self._explain_subset(subset, table, same))
         self.add(subset=explained or subset)
 
     def _explain_subset(self, subset: SubsetRecord, table: Table, same: dict[int, int]) -> SubsetRecord:
@@ -259,44 +246,35 @@ class StudyRun:
             warn_user([*self.table.schema.excluded_column_notes, *shown])
         return describe_subset(selector), table, same
 
-    def embed(self, map_requests: Sequence[MapRequest], max_rows: int | None) -> None:
-        """Fit the maps and evaluate their quality; maps of quadratic cost are fitted on at most `max_rows` rows."""
+    def embed(self) -> None:
+        """Fit the maps and evaluate their quality."""
         drawn: list[tuple[TableEmbedding, MapRecord]] = []
-        self.steps.run_step("maps", lambda: self._fit_maps(map_requests, drawn, max_rows))
-        evaluated = self.steps.run_optional("quality", lambda: self._evaluate_maps(drawn), "the quality of the maps")
+        self.steps.run_step(Step.MAPS, lambda: self._fit_maps(drawn))
+        evaluated = self.steps.run_optional(Step.QUALITY, lambda: self._evaluate_maps(drawn))
         self.add(maps=tuple(described for _, described in drawn), quality=evaluated)
 
-    def _fit_maps(
-        self,
-        map_requests: Sequence[MapRequest],
-        fitted_maps: list[tuple[TableEmbedding, MapRecord]],
-        max_rows: int | None,
-    ) -> None:
+    def _fit_maps(self, fitted_maps: list[tuple[TableEmbedding, MapRecord]]) -> None:
         """Fit the maps one by one and append them to `fitted_maps`; a default map that fails is skipped with a warning."""
-        whole = self.steps.estimates["maps"]
-        estimate = replace(whole, seconds=whole.seconds / max(len(map_requests), 1))
-        for one in map_requests:
+        whole = self.steps.estimates[Step.MAPS]
+        estimate = replace(whole, seconds=whole.seconds / max(len(self.maps), 1))
+        for one in self.maps:
             if not one.explicit and needs_graph(one.reducer) and self.row_graph.connected_graph is None:
                 continue
             if not self.steps.fits_budget(estimate, one.label):
                 continue
-            reducer = (
-                self.row_graph.with_graph(one.reducer)
-                if one.is_user_reducer
-                else self.row_graph.with_connected_graph(one.reducer)
-            )
+            reducer = self.row_graph.with_graph(one.reducer, connected=not one.is_user_reducer)
             table = self.row_graph.table_for(reducer)
             shown = self.row_graph.row_positions(self.rows, table)
             try:
                 builder = self.row_graph.builder if needs_graph(one.reducer) else None
                 seen = self.row_graph.with_map_columns(table)
-                mapped = fit_map(reducer, seen, shown, max_rows, self.seed, self.steps.budget.scale, builder)
+                mapped = fit_map(
+                    reducer, seen, shown, self.options.map_rows, self.seed, self.steps.budget.scale, builder
+                )
                 # All columns explain the map.
                 mapped = replace(mapped, table=table)
-                name = Named(id=one.id, label=one.label)
-                fitted_maps.append(
-                    (mapped, describe_map(mapped, name, shown if bool(self.options.points) else None, self.seed))
-                )
+                drawn = shown if self.options.points else None
+                fitted_maps.append((mapped, record_map(mapped, Named(id=one.id, label=one.label), drawn, self.seed)))
             except (DataError, MemoryError) as error:
                 if one.explicit:
                     raise
@@ -309,7 +287,7 @@ class StudyRun:
             for mapped, described in fitted_maps
         ]
         seen = self.row_graph.with_map_columns(self.table)
-        return describe_quality(
+        return measure_quality(
             seen, self.rows, maps, self.options.dissimilarity, self.seed, points=bool(self.options.points)
         )
 
@@ -336,25 +314,18 @@ class StudyRun:
             self._find_chance(table)
             return
         if searched:
-            assessed = steps.run_optional(
-                "assessment",
-                lambda: evaluation.assess(selector),
-                "the reliability of the selection",
-                requested=evaluation.requested,
+            asked = evaluation.requested
+            self.add(
+                assessment=steps.run_optional(Step.ASSESSMENT, lambda: evaluation.assess(selector), requested=asked)
             )
-            self.add(assessment=assessed)
         if self.options.semi_synthetic:
             selected = found if not searched else selector if self.record.assessment else None
             rates = steps.run_optional(
-                "error rates",
-                lambda: evaluation.estimate_error_rates(selected, self.options.semi_synthetic),
-                "the estimate of error rates on semi-synthetic targets",
+                Step.ERROR_RATES, lambda: evaluation.estimate_error_rates(selected, self.options.semi_synthetic)
             )
             self.add(error_rates=rates)
         noise = steps.run_optional(
-            "noise_experiment",
-            lambda: evaluation.run_noise_experiment(CFS(missing=self.options.missing)),
-            "the noise experiment",
+            Step.NOISE_EXPERIMENT, lambda: evaluation.run_noise_experiment(CFS(missing=self.options.missing))
         )
         self.add(noise_experiment=noise)
         chance = self._find_chance(table) if searched or found is None else self._find_chance_of_choice(found)
@@ -370,9 +341,7 @@ class StudyRun:
             same = {} if searched else self.selector.without_equivalents(self.table)[1]
             return evaluation.recommend(self.selector, searched=searched, left_out=same), same
 
-        compared = self.steps.run_optional(
-            "recommendation", compare, "the comparison of selections", requested=evaluation.requested
-        )
+        compared = self.steps.run_optional(Step.RECOMMENDATION, compare, requested=evaluation.requested)
         if compared is None:
             return None
         found, same = compared
@@ -381,9 +350,7 @@ class StudyRun:
         decisions = None
         if not searched:
             self.comparison = evaluation.comparison_options(self.table.schema.n_rows)
-            decisions = self.steps.run_optional(
-                "reasons", lambda: self._explain_choice(found, evaluation, same), "the reason for each column"
-            )
+            decisions = self.steps.run_optional(Step.REASONS, lambda: self._explain_choice(found, evaluation, same))
         self.add(recommendation=found, decisions=decisions or ())
         return found
 
@@ -400,10 +367,7 @@ class StudyRun:
         exclusion = self.record.leakage_exclusion
         if exclusion is not None:
             scores = self.steps.run_step(
-                "leaks",
-                lambda: evaluation.score_with_leaks(self.design.table, found),
-                "the score with possible target leakage",
-                requested=False,
+                Step.LEAKS, lambda: evaluation.score_with_leaks(self.design.table, found), requested=False
             )
             self.add(leakage_exclusion=replace(exclusion, **(scores or {})))
 
@@ -480,11 +444,9 @@ class StudyRun:
         warn("TZ302", f"No columns are recommended, because any selection may be chance. {sentence}")
         return sentence
 
-    def describe_colors_and_clusters(self) -> None:
+    def add_colors(self) -> None:
         """Add the columns and the clusters that the maps can be coloured by."""
-        colors = describe_colors(self.table, self.rows, self.record.ranking)
+        colors = collect_colors(self.table, self.rows, self.record.ranking)
         seen = self.row_graph.with_map_columns(self.table)
-        clusters = self.steps.run_optional(
-            "clusters", lambda: color_clusters(seen, self.rows, self.seed), "the clustering of the rows"
-        )
+        clusters = self.steps.run_optional(Step.CLUSTERS, lambda: color_clusters(seen, self.rows, self.seed))
         self.add(colors=(*colors, *(() if clusters is None else (clusters,))))

@@ -15,13 +15,13 @@ import numpy as np
 from sklearn.base import clone
 
 from tamiz import __version__
-from tamiz._study.budget import Budget, StepEstimate, StepRunner
+from tamiz._study.budget import Budget, Step, StepEstimate, StepRunner
 from tamiz._study.estimates import StudyExtent, estimate_steps
 from tamiz._study.maps import MapRequest, choose_map_columns, describe_graph, resolve_maps
 from tamiz._study.models import column_options
 from tamiz._study.reproduction import describe_reproduction
 from tamiz._study.run import StudyOptions, StudyRun
-from tamiz._study.table import FoldDesign, choose_fold_design, describe_table, exclude_leaks, missing_level_notes
+from tamiz._study.table import FoldDesign, choose_fold_design, exclude_leaks, missing_level_notes, summarize_table
 from tamiz.arrays import Indices
 from tamiz.criteria.base import Merit, Relevance
 from tamiz.criteria.cross_validated import CrossValidated
@@ -40,13 +40,7 @@ from tamiz.runtime import parallel
 from tamiz.runtime.codec import Named
 from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import method_label
-from tamiz.runtime.user_warnings import (
-    capture_imputation_notes,
-    collect_warnings,
-    is_muted,
-    mute_codes,
-    warn_user,
-)
+from tamiz.runtime.user_warnings import capture_imputation_notes, collect_warnings, is_muted, mute_codes, warn_user
 from tamiz.runtime.verdicts import Verdict, check_codes
 from tamiz.search.base import Search
 from tamiz.search.best_first import BestFirst
@@ -190,7 +184,8 @@ def study(
         capture_imputation_notes() as imputed,
     ):
         opened = steps.run_required(
-            "read", lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options))
+            Step.READ,
+            lambda: split_dates(data if isinstance(data, Table) else open_table(data, target, **table_options)),
         )
         target_kind = "none" if opened.schema.target is None else "classes" if opened.schema.has_classes else "number"
         with steps.budget.paused():
@@ -236,9 +231,9 @@ def _prepare(
         problem = search.make_problem(names, used, selector.n_features) if searched and leaks else None
         warn_user(design.warnings)
         table, exclusion = exclude_leaks(design.table, () if options.keep_leaks else leaks, problem)
-        return design, table, exclusion, describe_table(table, leaks)
+        return design, table, exclusion, summarize_table(table, leaks)
 
-    design, table, exclusion, described = steps.run_required("table", describe)
+    design, table, exclusion, described = steps.run_required(Step.TABLE, describe)
     warn_user(level_notes)
     n_distinct = {column.name: column.n_distinct for column in described.columns}
     method = (merit, search) if searched else None
@@ -264,7 +259,7 @@ def _prepare(
         graph=describe_graph(row_graph, Named(**method_label(graphs, row_graph.builder))),
         map_columns=None if plan.map_columns is None else tuple(table.schema.names[j] for j in plan.map_columns),
     )
-    return StudyRun(steps, record, row_graph, rows, selector, options, design, plan.maps, seed, searched, asked)
+    return StudyRun(steps, record, table, row_graph, rows, selector, options, design, plan.maps, seed, searched, asked)
 
 
 @dataclass(frozen=True)
@@ -273,7 +268,7 @@ class StudyPlan:
 
     map_columns: list[int] | None
     maps: list[MapRequest]
-    estimates: dict[str, StepEstimate]
+    estimates: dict[Step, StepEstimate]
 
 
 def plan_study(
@@ -376,7 +371,7 @@ def _build_graph(
         with mute_codes(["TZ401"]):
             return build_row_graph(table, requested, shown_rows, rng, steps.budget.scale, columns=plan.map_columns)
 
-    return steps.run_optional("graph", build, "the graph of the rows", requested=required) or without
+    return steps.run_optional(Step.GRAPH, build, requested=required) or without
 
 
 def _versions() -> dict[str, str]:

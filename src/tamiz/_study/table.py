@@ -364,7 +364,7 @@ def _suggest_excluded_kind(column: Column) -> KindSuggestion | None:
 _MAX_EXAMPLE_ROWS = 5
 
 
-def describe_duplicates(table: Table, hashes: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
+def count_duplicates(table: Table, hashes: tuple[Hashes, Hashes]) -> DuplicateRowsRecord:
     """Return the number of rows equal to an earlier one, target included, and of rows equal to a row of another class."""
     n = table.schema.n_rows
     found = find_duplicate_rows(table, np.zeros(n) if table.schema.target is None else target_array(table), hashes)
@@ -391,7 +391,7 @@ def _first_group(table: Table, mask: Masks, group: Indices) -> tuple[int, ...]:
 _MAX_LEVELS = 20
 
 
-def describe_table(table: Table, leaks: Sequence[PossibleLeak] | None = None) -> TableRecord:
+def summarize_table(table: Table, leaks: Sequence[PossibleLeak] | None = None) -> TableRecord:
     """Return the record of the table, and warn of possible leakage, distance matrices and suspicious row orders."""
     schema = table.schema
     target = schema.target
@@ -426,7 +426,7 @@ def describe_table(table: Table, leaks: Sequence[PossibleLeak] | None = None) ->
         total_weight=schema.total_weight,
         group_column=schema.groups,
         time_column=schema.time,
-        duplicate_rows=None if prints.rows is None else describe_duplicates(table, prints.rows),
+        duplicate_rows=None if prints.rows is None else count_duplicates(table, prints.rows),
         row_order=None if order is None else str(order.message),
         leakage=tuple(leaks),
         columns=tuple(

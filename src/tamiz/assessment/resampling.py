@@ -16,11 +16,9 @@ from tamiz.criteria.base import Relevance, Reweightable, ReweightedScorer, Stati
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.user_warnings import capture_warnings
-from tamiz.table.base import Table, target_array
-from tamiz.table.views import resampled_weights, select_rows
 from tamiz.statistics.coded_tables import CodedTable, UnsupportedStatisticError, sample_log_table
-from tamiz.table.base import Table
-from tamiz.table.views import resampled_weights, select_rows, target_array, weight_array
+from tamiz.table.base import Table, target_array, weight_array
+from tamiz.table.views import resampled_weights, select_rows
 
 Counts: TypeAlias = "NDArray[np.int64]"
 Draw = TypeVar("Draw")

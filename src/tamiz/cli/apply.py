@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tamiz.cli.command import argument, bundle, command, flag
-from tamiz.cli.files import check_output_paths, check_table_output
-from tamiz.cli.options import FILE, NO_FOLDS, THREADS, TableOptions, Workers, read_model
-from tamiz.cli.row_output import RowOutput, add_coordinates, check_kept_columns, original_columns
+from tamiz.cli.files import (
+    add_coordinates,
+    check_kept_columns,
+    check_output_paths,
+    check_table_output,
+    original_columns,
+)
+from tamiz.cli.options import FILE, NO_FOLDS, THREADS, RowOutput, TableOptions, Workers, read_model
 from tamiz.cli.terminal import Messenger
 from tamiz.runtime.verdicts import Verdict
 

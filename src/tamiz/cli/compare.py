@@ -8,9 +8,21 @@ import click
 
 from tamiz.cli.command import bundle, command, option
 from tamiz.cli.files import check_ending, check_output_paths, check_table_output, write_table
-from tamiz.cli.graph_options import GraphOptions
-from tamiz.cli.map_options import MAP_NAME, dissimilarity_option, find_maps, map_methods
-from tamiz.cli.options import COUNT, FILE, JSON, MAPPED_TABLE, SEED, THREADS, TableOptions, Workers
+from tamiz.cli.options import (
+    COUNT,
+    FILE,
+    JSON,
+    MAP_NAME,
+    MAPPED_TABLE,
+    SEED,
+    THREADS,
+    GraphOptions,
+    TableOptions,
+    Workers,
+    dissimilarity_option,
+    find_maps,
+    map_methods,
+)
 from tamiz.cli.terminal import STDOUT, Messenger, show_frame, show_json
 from tamiz.runtime.registry import Entry
 from tamiz.storage.atomic_write import atomic_path

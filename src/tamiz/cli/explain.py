@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tamiz.cli.command import argument, command
 from tamiz.cli.options import JSON
-from tamiz.cli.terminal import Messenger, show_json, show_table, show_text
+from tamiz.cli.terminal import Messenger, show_json, show_records, show_text
 from tamiz.runtime.verdicts import CODES, explain_code
 
 
@@ -19,10 +19,7 @@ def explain(_: Messenger, *, code: str | None = argument(str, required=False), a
     """
     if code is None:
         listed = [{"code": name, "severity": one.severity, "label": one.label} for name, one in CODES.items()]
-        if as_json:
-            show_json(listed)
-        else:
-            show_table(tuple(listed[0]), [tuple(one.values()) for one in listed])
+        show_records(listed, as_json=as_json)
         return
     text = explain_code(code)
     if as_json:

@@ -1,4 +1,4 @@
-"""Tables that commands read from pipes, and files that they write.
+"""Tables that commands read from pipes, and tables and files that they write.
 
 A table is read more than once, so one from a pipe is copied to a temporary file first. Output paths are checked before the
 work begins; a file is written under a temporary name and renamed after it.
@@ -24,6 +24,9 @@ from tamiz.storage.atomic_write import atomic_path, check_writable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from tamiz.table.base import Table
 
 
 # The first bytes of each format; any other file is delimited text.
@@ -221,3 +224,40 @@ _WRITERS: dict[str, Callable[[pa.Table, str], None]] = {
     "arrow": _write_arrow,
     "feather": _write_arrow,
 }
+
+
+def check_kept_columns(table: Table, kept: Sequence[str], reserved_names: Sequence[str]) -> None:
+    """Raise an error for columns to keep that the table lacks, or whose names are reserved."""
+    from tamiz.exceptions import DataError
+
+    for name in kept:
+        if name not in table.column_names:
+            raise DataError(f"There is no column {name!r} to keep{suggestion(name, table.column_names)}.")
+        if name in reserved_names:
+            raise DataError(f"The column {name!r} to keep has the name of a coordinate; rename it in the table.")
+
+
+def original_columns(opened: Table, names: Sequence[str]) -> pa.Table:
+    """Return columns of the user's table by name, without repetitions."""
+    import pyarrow as pa
+
+    from tamiz.runtime.validation import check_memory
+
+    unique = list(dict.fromkeys(names))
+    if not unique:
+        return pa.table({})
+    n = opened.schema.n_rows
+    # 8 bytes for a value, and 8 for the table that it is copied from.
+    check_memory(
+        16.0 * n * len(unique), f"{n:,} rows of {len(unique):,} columns", "Apply the model to parts of the table."
+    )
+    table: pa.Table = opened.frame_by_name(unique)
+    return table
+
+
+def add_coordinates(columns: pa.Table, names: Sequence[str], embedding: NDArray[Any]) -> pa.Table:
+    import numpy as np
+    import pyarrow as pa
+
+    coordinates = [pa.array(np.ascontiguousarray(axis)) for axis in embedding.T]
+    return pa.table([*columns.columns, *coordinates], names=[*columns.column_names, *names])

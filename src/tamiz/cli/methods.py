@@ -11,7 +11,7 @@ from itertools import groupby
 
 from tamiz.cli.command import command
 from tamiz.cli.options import JSON
-from tamiz.cli.terminal import Messenger, show_json, show_table, show_text
+from tamiz.cli.terminal import Messenger, show_records, show_text
 
 # Written by `tools/stubs.py`.
 METHODS_FILE = "methods.json"
@@ -27,12 +27,10 @@ def methods(_: Messenger, *, as_json: bool = JSON) -> None:
     line, label and summary.
     """
     listed = json.loads((files("tamiz.cli") / METHODS_FILE).read_text(encoding="utf-8"))
-    if as_json:
-        show_json(listed)
-    elif sys.stdout.isatty():
+    if sys.stdout.isatty() and not as_json:
         show_text("\n".join(_grouped_lines(listed)))
     else:
-        show_table(tuple(listed[0]), [tuple(method.values()) for method in listed])
+        show_records(listed, as_json=as_json)
 
 
 def _grouped_lines(listed: list[dict[str, str]]) -> Iterator[str]:

@@ -5,7 +5,8 @@ The names of methods are read from the registries, which are text, so that no me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,14 +16,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tamiz.cli.command import argument, bundle, flag, option
-from tamiz.cli.files import TableFile
-from tamiz.cli.terminal import STDOUT, Messenger
+from tamiz.cli.files import OutputPath, TableFile, prepare_for_text, write_table
+from tamiz.cli.terminal import STDOUT, Messenger, show_json, show_rows
 from tamiz.criteria import registry as criteria
+from tamiz.graphs import registry as graphs
+from tamiz.graphs.named_builders import DEFAULT_GRAPH, NamedBuilder
+from tamiz.neighbors.metric_registry import registry as metrics
+from tamiz.reduction import registry as reduction
 from tamiz.runtime.memory import parse_size
 from tamiz.runtime.registry import Entry, Registry, command_name, find_entry, suggestion
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tamiz.graphs.builders import GraphBuilder
     from tamiz.reduction.base import Reducer
+    from tamiz.reduction.named_maps import MapMethod
     from tamiz.selection.selector import Selector
     from tamiz.table.base import Table
     from tamiz.table.schema import Kind, Schema, WeightKind
@@ -304,6 +313,128 @@ MODEL = option(
     "Save the fitted selection or map to FILE. Apply it to other rows with: tamiz apply FILE new.csv.",
     callback=_reject_stdout,
 )
+
+
+def _parse_width(value: str) -> float:
+    try:
+        width = float(value)
+    except ValueError:
+        width = math.nan
+    if not width > 0:
+        raise ValueError(f"t must be a number above 0, or inf for weights of 0 and 1, got {value!r}.")
+    return width
+
+
+@dataclass(frozen=True)
+class GraphOptions:
+    """The graph that the options specify."""
+
+    graph: NamedBuilder | None = option(
+        "--graph NAME[:NUMBER]",
+        Parsed(NamedBuilder.parse),
+        f"The graph of the rows, by distances of standardised columns: {DEFAULT_GRAPH} (15 nearest neighbours, the default) "
+        "or radius:0.8 (all rows within that distance). Graphs: "
+        f"{MethodName(graphs, 'builder', 'graph').names}. The last needs --target.",
+    )
+    kernel_width: float | None = option(
+        "--t T",
+        Parsed(_parse_width),
+        "Weight an edge of length d by exp(-d^2 / T); with inf, the default, every edge has weight 1.",
+    )
+
+    def make(self, target: str | None) -> GraphBuilder | None:
+        """Return the builder, None where neither option is used."""
+        if self.graph is None and self.kernel_width is None:
+            return None
+        named = self.graph or NamedBuilder.parse(DEFAULT_GRAPH)
+        with usage_errors("--graph "):
+            builder = named.make(self.kernel_width)
+        if builder.needs_classes and target is None:
+            raise click.UsageError(f"--graph {named} connects rows of one class: name its column with --target.")
+        return builder
+
+
+def check_uses_graph(label: str, method: Entry) -> None:
+    from tamiz.graphs.row_graph import needs_graph
+
+    if not needs_graph(method.load()()):
+        raise click.UsageError(f"{label} uses no graph: leave out --graph and --t.")
+
+
+map_methods = MethodName(reduction, "map")
+# A matrix of distances has no columns to study: only `tamiz reduce` accepts it.
+dissimilarities = MethodName(metrics, "metric", "dissimilarity", excluded=("precomputed",))
+
+
+def _parse_map_name(value: str) -> str:
+    """Return the name as `study` accepts it; the variant is checked when the command runs."""
+    method, colon, variant = (part.strip() for part in value.partition(":"))
+    return f"{map_methods.convert(method, None, None).name}{colon}{variant}"
+
+
+# A method and, after a colon, its variant: "mds:ordinal".
+MAP_NAME = Parsed(_parse_map_name)
+MAP_ROWS = option(
+    "--map-rows N",
+    click.IntRange(min=2),
+    "Largest number of rows that MDS is fitted on, a random sample.  [default: 2,000, and 1,000 for ordinal MDS]",
+)
+
+
+def dissimilarity_option(purpose: str) -> Any:
+    """Return `--dissimilarity` for maps that are compared by the measures of this text."""
+    text = f"Distances between rows, for MDS and for {purpose}: {dissimilarities.names}."
+    return option("--dissimilarity NAME", dissimilarities, text, default="seuclidean")
+
+
+def find_map(name: str, where: str) -> MapMethod:
+    from tamiz.reduction.named_maps import find_map_method
+
+    with usage_errors(f"{where}: "):
+        return find_map_method(name)
+
+
+def find_maps(names: Sequence[str], dissimilarity: str) -> list[MapMethod]:
+    """Return the maps of `--reduce`; raise a usage error for one that is unknown or cannot use the dissimilarity."""
+    maps = [find_map(name, "--reduce") for name in names]
+    with usage_errors("--dissimilarity: "):
+        for one in maps:
+            one.check_dissimilarity(dissimilarity)
+    return maps
+
+
+ESCAPE = flag(
+    "--escape-formulas",
+    "In CSV and TSV files, put an apostrophe before text that a spreadsheet would run as a formula (it begins with =, +, - or @).",
+)
+
+
+@dataclass(frozen=True)
+class RowOutput:
+    """Where and how the rows of a command are written."""
+
+    kept: tuple[str, ...] = option(
+        "--keep COLUMN",
+        text="Also write this column of the table unchanged, such as an id or the target. Repeatable.",
+        multiple=True,
+    )
+    output: Path | None = option(
+        "-o --output FILE",
+        OutputPath(),
+        "Write the rows to a file, as CSV, TSV, Parquet or Arrow by its extension, or to a new folder of Parquet files if it "
+        "ends with a slash.  [default: standard output]",
+    )
+    escape: bool = ESCAPE
+    as_json: bool = JSON
+
+    def write(self, messenger: Messenger, rows: pa.Table, summary: Mapping[str, Any]) -> None:
+        """Write the rows to the file; to standard output write the summary as JSON, or rows that are not in a file."""
+        if self.output is not None:
+            write_table(messenger, rows, self.output, escape=self.escape)
+        if self.as_json:
+            show_json(summary)
+        elif self.output is None:
+            show_rows(prepare_for_text(rows, escape=self.escape))
 
 
 def read_model(path: Path) -> Selector | Reducer:

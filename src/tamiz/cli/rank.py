@@ -9,15 +9,16 @@ import click
 
 from tamiz.cli.command import bundle, command, option
 from tamiz.cli.files import check_output_paths
-from tamiz.cli.graph_options import GraphOptions, check_uses_graph
 from tamiz.cli.options import (
     COUNT,
     JSON,
     MISSING,
     MODEL,
     RELEVANCE,
+    GraphOptions,
     TableOptions,
     Workers,
+    check_uses_graph,
     require_relevance_target,
 )
 from tamiz.cli.terminal import Messenger, show_frame, show_json
@@ -27,6 +28,7 @@ from tamiz.runtime.registry import Entry, command_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tamiz.assessment.column_ranking import Ranking
     from tamiz.criteria.entropies import MissingRule
     from tamiz.statistics.independence import Correction
     from tamiz.table.schema import Schema
@@ -126,6 +128,10 @@ def rank(
         messenger.write_note(sentence)
     if model is not None:
         messenger.write_line(f"Written: {save(found.selector, model)}")
+    _write_ranking(messenger, found, table, as_json=as_json)
+
+
+def _write_ranking(messenger: Messenger, found: Ranking, table: TableOptions, *, as_json: bool) -> None:
     frame = found.to_frame("pyarrow")
     kept = frame.filter(frame["kept"]).drop_columns("kept")
     if as_json:

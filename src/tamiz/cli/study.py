@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -12,19 +13,24 @@ import click
 from tamiz.cli.command import INTERRUPTED, argument, bundle, command, flag, option, repeat_command
 from tamiz.cli.config import CONFIG
 from tamiz.cli.files import check_output_paths
-from tamiz.cli.graph_options import GraphOptions
-from tamiz.cli.map_options import MapOptions
 from tamiz.cli.options import (
     DRY_RUN,
     FILE,
     JOBS,
+    MAP_NAME,
+    MAP_ROWS,
     MISSING,
     RELEVANCE,
     SEED,
     Assessment,
+    GraphOptions,
+    Parsed,
     TableOptions,
     Workers,
     assessment_options,
+    dissimilarity_option,
+    find_maps,
+    map_methods,
     require_relevance_target,
 )
 from tamiz.cli.search_options import SubsetSearch, search_options
@@ -95,6 +101,57 @@ class _Outputs:
             context.exit(INTERRUPTED)
 
 
+def _parse_columns(value: str) -> str | list[str]:
+    """Return "numeric", "all", or the names of columns."""
+    if value in ("numeric", "all"):
+        return value
+    names = next(csv.reader([value], skipinitialspace=True), [])
+    if not names or not all(names):
+        raise ValueError(f"{value!r} is neither numeric nor all nor names of columns, such as a,b.")
+    return names
+
+
+@dataclass(frozen=True)
+class _MapOptions:
+    """The maps of a study."""
+
+    maps: tuple[str, ...] = option(
+        "--reduce NAME[:VARIANT]",
+        MAP_NAME,
+        f"A map of the rows: mds:ordinal, or one of {map_methods.names}; `tamiz methods` lists all. Repeatable; by default "
+        "PCA, metric and ordinal MDS, Laplacian eigenmaps and UMAP.",
+        multiple=True,
+    )
+    dissimilarity: Entry = dissimilarity_option("the quality of every map")
+    map_rows: int | None = MAP_ROWS
+    map_columns: str | list[str] = option(
+        "--map-columns numeric|all|NAMES",
+        Parsed(_parse_columns),
+        "The columns that the graph and the maps use: numeric ones where there are three or more, all, or names separated by "
+        "commas. The others are colours.",
+        default="numeric",
+    )
+    n_points: int | None = option(
+        "--points N",
+        click.IntRange(min=2),
+        "Largest number of rows shown in the maps, a random sample.  [default: 2,000]",
+    )
+    no_points: bool = flag("--no-points", "Show no rows: the report contains summaries only.")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `study`; raise a usage error for unknown or unsuitable maps."""
+        if self.no_points and self.n_points is not None:
+            raise click.UsageError("--points shows rows and --no-points shows none: use one of them.")
+        metric = self.dissimilarity.name
+        return {
+            "maps": [one.id for one in find_maps(self.maps, metric)] or None,
+            "dissimilarity": metric,
+            "map_rows": self.map_rows,
+            "map_columns": self.map_columns,
+            "points": not self.no_points if self.n_points is None else self.n_points,
+        }
+
+
 @command("Study a table and write a report of it.", config=CONFIG)
 def study(
     messenger: Messenger,
@@ -122,14 +179,8 @@ def study(
         "Keep random folds. By default folds respect a repeated id, or a time, if a forest scores lower with them.",
     ),
     graph: GraphOptions = bundle(GraphOptions),
-    maps: MapOptions = bundle(MapOptions),
+    maps: _MapOptions = bundle(_MapOptions),
     outputs: _Outputs = bundle(_Outputs),
-    n_points: int | None = option(
-        "--points N",
-        click.IntRange(min=2),
-        "Largest number of rows shown in the maps, a random sample.  [default: 2,000]",
-    ),
-    no_points: bool = flag("--no-points", "Show no rows: the report contains summaries only."),
     dry_run: bool = DRY_RUN,
     seed: int = SEED,
     workers: Workers = bundle(Workers),
@@ -151,11 +202,9 @@ def study(
         require_relevance_target(entry, table.target)
     assessment.check(table.target, by_default=True)
     search.check_scoring(assess=assessment.assess is not False and table.target is not None)
-    if no_points and n_points is not None:
-        raise click.UsageError("--points shows rows and --no-points shows none: use one of them.")
     output = outputs.choose_report(table.table, search.journal)
     selector = replace(search, max_seconds=None).make_selector(missing)
-    arguments: dict[str, Any] = {
+    arguments = {
         "missing": missing,
         "assess": assessment.assess,
         "semi_synthetic": assessment.semi_synthetic,
@@ -168,8 +217,7 @@ def study(
         if dry_run:
             from tamiz._study.run import StudyOptions
 
-            points = True if n_points is None else n_points
-            options = StudyOptions(selector=selector, graph=builder, points=points, random_state=seed, **arguments)
+            options = StudyOptions(selector=selector, graph=builder, random_state=seed, **arguments)
             _show_study_plan(table.open(messenger), options, search.max_seconds)
             return
         table.print_read_plan(messenger)
@@ -186,7 +234,6 @@ def study(
             keep_leaks=keep_leaks,
             random_folds=random_folds,
             graph=builder,
-            points=not no_points if n_points is None else n_points,
             random_state=seed,
             n_jobs=workers.jobs,
             **arguments,

@@ -11,7 +11,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -143,6 +143,14 @@ def show_table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         click.echo(_align_columns(header, rows))
     else:
         click.echo(_tab_separated([header, *rows]), nl=False)
+
+
+def show_records(records: Sequence[Mapping[str, str]], *, as_json: bool) -> None:
+    """Write records of the same keys as JSON, or as `show_table` does."""
+    if as_json:
+        show_json(records)
+    else:
+        show_table(tuple(records[0]), [tuple(one.values()) for one in records])
 
 
 def show_frame(frame: pa.Table) -> None:

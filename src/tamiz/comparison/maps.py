@@ -28,7 +28,7 @@ from tamiz.graphs.row_graph import needs_graph, standardized_builder
 from tamiz.metrics.evaluation import MapQuality, quality
 from tamiz.reduction import registry
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.named_maps import find_map_method, max_fitted_rows
+from tamiz.reduction.named_maps import find_map_method
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.random import Seed, make_rng, sample_rows
 from tamiz.runtime.registry import suggestion
@@ -603,7 +603,7 @@ def compare(
             _DEFAULT_MAPS if maps is None else maps, schema, dissimilarity, n_components, seed, graph
         )
         if size is None:
-            limits = [limit for limit in map(max_fitted_rows, reducers.values()) if limit is not None]
+            limits = [limit for one in reducers.values() if (limit := one.max_study_rows) is not None]
             size = min([_MAX_ROWS, *limits])
         rows = select_rows(table, sample_rows(n, size, np.random.default_rng(seed))) if size < n else table
         if size < n:

@@ -22,12 +22,9 @@ from tamiz.search.base import Evaluator
 from tamiz.statistics.base import Statistic
 from tamiz.statistics.coded_tables import WeightedTable
 from tamiz.statistics.independence import ColumnTests
-from tamiz.subsets.evaluator import Evaluator
-from tamiz.table.base import Table, weight_array
+from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import weight_groups_equally
-from tamiz.table.base import Table
-from tamiz.table.row_groups import weight_groups_equally
 
 if TYPE_CHECKING:
     from tamiz.models.multioutput import MultiOutputTarget

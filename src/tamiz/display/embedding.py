@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
 
-# Both axes have the same unit unless one span is more than this many times the other: the points would look like a line.
-_MAX_SPAN_RATIO = 4.0
 _POINTS_PER_INCH = 72.0
 # Share of the panel that all markers may cover, and limits of the size of one marker in square points.
 _COVERED_SHARE, _SIZE_LIMITS = 0.25, (2.0, 24.0)
@@ -205,7 +203,7 @@ class EmbeddingDisplay(PanelDisplay):
         self._coloring = make_coloring(self.color, len(x), self.color_label)
         self.points_ = self._coloring.draw(panel, x, y)
         panel.set(xlabel=x_name, ylabel=y_name)
-        if embedding.shape[1] > 1 and _can_share_unit(x, y) and not _shares_axis(panel):
+        if embedding.shape[1] > 1 and figures.can_share_scale(self._points) and not _shares_axis(panel):
             panel.set_aspect("equal", adjustable="datalim")
 
     def _draw_arrows(self, panel: Axes) -> list[Any]:
@@ -245,12 +243,6 @@ class EmbeddingDisplay(PanelDisplay):
             raise DataError(f"components must be two coordinates, got {len(self.components)}.")
         chosen = [check_integer("components", k, low=0, high=m - 1) for k in self.components]
         return [(embedding[:, k], names[k]) for k in chosen]
-
-
-def _can_share_unit(x: Floats, y: Floats) -> bool:
-    """Return whether one unit can have the same length on both axes without the points looking like a line."""
-    spans = sorted([float(np.ptp(x)), float(np.ptp(y))])
-    return 0 < spans[1] <= _MAX_SPAN_RATIO * spans[0]
 
 
 def _shares_axis(ax: Axes) -> bool:

@@ -171,6 +171,12 @@ def draw_null_histogram(
     return panel
 
 
+def can_share_scale(points: ArrayLike) -> bool:
+    """Whether both axes of a map can have one scale: with an aspect ratio above 4, the points would look like a line."""
+    spans = np.ptp(np.asarray(points, dtype=np.float64), axis=0) if np.size(points) else np.ones(2)
+    return bool(0 < spans.max() <= 4 * spans.min())
+
+
 def escape_text(text: str) -> str:
     """Return text for matplotlib: on one line, at most 40 characters, without mathematics.
 

@@ -32,8 +32,6 @@ from tamiz.selection.time_limits import RepetitionPlan, TimeLimit, time_on_colum
 from tamiz.storage.invariants import Array, BoolArray, FloatArray, InstanceOf, Invariants, ListOf, Nullable, Number
 from tamiz.table.base import Table
 from tamiz.table.factory import record_features
-from tamiz.table.schema import Column, CopiedColumn, Schema
-from tamiz.table.feature_checks import record_features
 from tamiz.table.schema import Column, CopiedColumn
 from tamiz.table.views import AppendedColumns
 

@@ -49,15 +49,15 @@ class RowGraph:
     sample: Indices | None = None
     map_columns: list[int] | None = None
 
-    def with_graph(self, method: GraphMethod) -> GraphMethod:
-        """Return a clone with `graph` set to this graph if the method needs one; any other method unchanged."""
-        return clone(method).set_params(graph=self.graph) if needs_graph(method) else method
+    def with_graph(self, method: GraphMethod, *, connected: bool = False) -> GraphMethod:
+        """Return a clone with this graph, or if `connected` the connected one where the method needs it; or the method unchanged.
 
-    def with_connected_graph(self, method: GraphMethod) -> GraphMethod:
-        """Return the same as `with_graph`, with the connected graph if there is one and the method needs it."""
-        if not needs_connected_graph(method):
-            return self.with_graph(method)
-        return clone(method).set_params(graph=self.connected_graph or self.graph)
+        Only methods with a parameter `graph` that is None are cloned.
+        """
+        if not needs_graph(method):
+            return method
+        joined = self.connected_graph if connected and needs_connected_graph(method) else None
+        return clone(method).set_params(graph=joined or self.graph)
 
     def table_for(self, method: BaseEstimator) -> Table:
         """Return the rows that a method reads: those of the graph if it uses this graph, else the table."""

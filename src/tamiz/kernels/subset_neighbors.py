@@ -216,6 +216,39 @@ def _recompute_nearest(values, query, members, order, bits, lowest, reach, sums,
         at += here
 
 
+@jit(int64(ro(int64), int64))
+def _least_bits(bits, n):
+    least = _INFINITE_KEY
+    for r in range(n):
+        least = min(least, bits[r])
+    return least
+
+
+@jit(void(ro(int64), ro(int64), int64, rw(int64)))
+def _insert_near_rows(bits, block, high, keys):
+    """Insert the keys of the rows of a block that are nearer than the last of an ascending list."""
+    worst, n_near = keys[keys.shape[0] - 1], 0
+    for r in range(block.shape[0]):
+        n_near += ((bits[r] & high) | block[r]) < worst
+    if n_near > 0:
+        for r in range(block.shape[0]):
+            key = (bits[r] & high) | block[r]
+            if key < keys[keys.shape[0] - 1]:
+                _insert_key(keys, key)
+
+
+@jit(void(ro(int64, 2), ro(int64), ro(int64), rw(int64)))
+def _update_limits(keys, node_sets, parent_nodes, limits):
+    """Fill the largest key of any set at or below each node, beyond which no row changes the result."""
+    n_nodes, last = node_sets.shape[0], keys.shape[1] - 1
+    for v in range(n_nodes):
+        limits[v] = 0
+    for v in range(n_nodes - 1, 0, -1):
+        if node_sets[v] >= 0:
+            limits[v] = keys[node_sets[v], last]
+        limits[parent_nodes[v]] = max(limits[parent_nodes[v]], limits[v])
+
+
 @jit(void(ro(float64, 2), ro(float64, 2), _TREE, ro(bool_), rw(int64, 3), rw(bool_, 2)))
 def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
     """Fill the nearest rows of every query under every set, and whether the next row is as near as the last of them (`tied`).
@@ -291,10 +324,7 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
             n_blocks += 1
             for r in range(here):
                 sums[0, r] = base[block[r]]
-            smallest = _INFINITE_KEY
-            for r in range(here):
-                smallest = min(smallest, bits[0, r])
-            least[0] = smallest & high
+            least[0] = _least_bits(bits[0], here) & high
             v = 1
             while v < n_nodes:
                 d = depth[v]
@@ -317,28 +347,11 @@ def nearest_by_sets(values, queries, tree, is_exact, nearest, tied):
                         mine[r] += square[r]
                 c = node_sets[v]
                 if c < 0:
-                    smallest = _INFINITE_KEY
-                    for r in range(here):
-                        smallest = min(smallest, bits[d, r])
-                    least[d] = smallest & high
+                    least[d] = _least_bits(bits[d], here) & high
                 else:
-                    own = keys[c]
-                    worst = own[n_neighbors]
-                    n_near = 0
-                    for r in range(here):
-                        n_near += ((bits[d, r] & high) | block[r]) < worst
-                    if n_near > 0:
-                        for r in range(here):
-                            key = (bits[d, r] & high) | block[r]
-                            if key < own[n_neighbors]:
-                                _insert_key(own, key)
+                    _insert_near_rows(bits[d], block, high, keys[c])
                 v += 1
-            for v in range(n_nodes):
-                limits[v] = 0
-            for v in range(n_nodes - 1, 0, -1):
-                if node_sets[v] >= 0:
-                    limits[v] = keys[node_sets[v], n_neighbors]
-                limits[parent_nodes[v]] = max(limits[parent_nodes[v]], limits[v])
+            _update_limits(keys, node_sets, parent_nodes, limits)
             at += here
         for c in range(n_sets):
             pair[0], pair[1] = keys[c, n_neighbors - 1] & high, keys[c, n_neighbors] & high

@@ -27,9 +27,7 @@ from tamiz.statistics.base import Block, Statistic
 from tamiz.statistics.contingency import Coding, LevelCounts
 from tamiz.statistics.cross_products import design_matrix
 from tamiz.statistics.moments import Moments
-from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table, weights_or_ones
-from tamiz.table.base import Table
 from tamiz.table.encode import CoordinateMoments, Encoding, check_has_features, level_indicators
 from tamiz.table.schema import Column, Schema
 from tamiz.table.worker_tasks import store_rows

@@ -49,9 +49,7 @@ from tamiz.models.task import CVTask
 from tamiz.runtime.user_warnings import capture_warnings
 from tamiz.search.base import Candidates
 from tamiz.statistics.base import Block
-from tamiz.subsets.candidates import Candidates
 from tamiz.table.base import Table, target_array
-from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 from tamiz.table.views import select_columns, select_rows
 

@@ -37,6 +37,8 @@ from tamiz.table.in_memory import eager_frame, is_frame
 
 # Most coordinates for which PCA is computed from the covariance, block by block; else the coordinates of all rows are stored.
 MAX_COVARIANCE = 1_500
+# Largest number of rows on which a study fits it.
+_MAX_STUDY_ROWS = 20_000
 # Values of the coordinates of a task.
 _ERROR_TASK_VALUES = 2**20
 
@@ -290,6 +292,11 @@ class Autoencoder(Reducer):
         self.learning_rate = learning_rate
         self.validation_share = validation_share
         self.random_state = random_state
+
+    @property
+    def max_study_rows(self) -> int | None:
+        """20,000 rows, on which it is trained in about a minute."""
+        return _MAX_STUDY_ROWS
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Train the network; Ctrl-C ends the training, sets the attributes of the best parameters so far, and is raised again.

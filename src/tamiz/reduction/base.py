@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -25,6 +25,11 @@ from tamiz.table.schema import Schema
 if TYPE_CHECKING:
     from tamiz.graphs.builders import GraphBuilder
     from tamiz.graphs.graph import Graph
+
+# Largest number of rows on which a study fits a map of quadratic cost.
+_MAX_QUADRATIC_ROWS = 2_000
+# Coordinates of a spectral map in a study: the first two are drawn, and the spectrum shows how many more there are.
+N_STUDY_COMPONENTS = 10
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
         a long table.
     dissimilarities : tuple of str
         Choices of the parameter `dissimilarity`; empty for methods without it.
+    variants : mapping of str to str
+        The variants that a study offers by name, as "mds:ordinal", with their labels; a label of "" is that of the method.
+    max_study_rows : int or None
+        The most rows that a study fits the map on, a sample of a longer table; None is all rows.
     """
 
     embedding_: NDArray[Any]
@@ -86,6 +95,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
     }
     axis_label: ClassVar[str] = "Coordinate"
     dissimilarities: ClassVar[tuple[str, ...]] = ()
+    variants: ClassVar[Mapping[str, str]] = {"": ""}
 
     def __sklearn_tags__(self) -> Tags:
         tags = mixed_table_tags(super().__sklearn_tags__())
@@ -105,6 +115,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PictureMixin, A
     def quadratic_cost(self) -> bool:
         """Whether the cost of a fit grows with the square of the number of rows."""
         return False
+
+    @property
+    def max_study_rows(self) -> int | None:
+        """The most rows that a study fits the map on, a sample of a longer table; None is all rows."""
+        return _MAX_QUADRATIC_ROWS if self.quadratic_cost else None
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters of the map in a study of a table, beyond those of every map."""
+        return {}
 
     @property
     def axis_names_(self) -> list[str]:

@@ -17,7 +17,7 @@ from tamiz.graphs.builders import GraphBuilder, check_builder_or_graph, default_
 from tamiz.graphs.edges import Components, Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels.primitives import distance_keys
-from tamiz.reduction.base import Reducer
+from tamiz.reduction.base import N_STUDY_COMPONENTS, Reducer
 from tamiz.runtime import parallel
 from tamiz.runtime.validation import check_memory
 from tamiz.storage.invariants import Condition, InstanceOf, Integer, IntegerArray, Invariants
@@ -159,6 +159,10 @@ class SpectralReducer(GraphReducer):
         if self.disconnected == "error":
             check_connected(graph.components, row_numbers(X))
         return graph.connect_components() if self.disconnected == "connect" else graph
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: coordinates for a spectrum, and rows far from all others are no error."""
+        return {"n_components": max(1, min(N_STUDY_COMPONENTS, schema.n_rows - 1)), "disconnected": "connect"}
 
     def _spectrum_values(self, name: str) -> tuple[float, ...]:
         """Return the values of an attribute for the largest component, () without it."""

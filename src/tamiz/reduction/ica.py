@@ -43,6 +43,7 @@ from tamiz.runtime.validation import check_choice, check_integer, check_memory, 
 from tamiz.storage.invariants import BoolArray, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table, float_dtype, record_features
+from tamiz.table.schema import Schema
 
 # A direction whose variance is at most this share of the largest has none: the covariance of rows of float64 is exact to about
 # 1e-15 of it, and whitening divides by the square root of the variance. Rows of float32 are multiplied in float32.
@@ -754,6 +755,10 @@ class ICA(ProjectionReducer):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: standardised columns."""
+        return {"standardize": True}
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Whiten the rows, and rotate them to independent components.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -26,9 +26,12 @@ from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_memory, check_positive
 from tamiz.storage.invariants import Condition, InstanceOf, IntegerArray, Invariants, Nullable, Number
 from tamiz.table.factory import record_features, row_numbers
+from tamiz.table.schema import Schema
 
 # Numbers in the matrices of a block of rows, and in the differences from their neighbours that are computed at a time.
 _BLOCK_NUMBERS, _BLOCK_DIFFERENCES = 2**17, 2**20
+# Largest number of rows on which a study fits it.
+_MAX_STUDY_ROWS = 20_000
 _MIN_REGULARIZATION = 2.0**-52
 
 # The numbers of some rows, and those of their neighbours, one row for each.
@@ -417,6 +420,13 @@ class LocallyLinearEmbedding(SpectralReducer):
         "reconstruction_error_": Number(0.0),
     }
 
+    variants: ClassVar[Mapping[str, str]] = {
+        "standard": "Locally linear embedding",
+        "modified": "Modified locally linear embedding",
+        "hessian": "Hessian eigenmap",
+        "ltsa": "Local tangent space alignment",
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -431,6 +441,15 @@ class LocallyLinearEmbedding(SpectralReducer):
         self.graph = graph
         self.regularization = regularization
         self.disconnected = disconnected
+
+    @property
+    def max_study_rows(self) -> int | None:
+        """20,000 rows: for rows of many dimensions the factorisation is nearly dense."""
+        return _MAX_STUDY_ROWS
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: the method of the variant, with a map for each component of the graph."""
+        return {"method": variant, "disconnected": "per_component"}
 
     def _default_builder(self, n_samples: int) -> GraphBuilder:
         return super()._default_builder(n_samples).set_params(weight=Binary(), symmetry="directed")

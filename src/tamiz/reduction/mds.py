@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -40,9 +41,12 @@ from tamiz.runtime.validation import check_choice, check_integer, check_real
 from tamiz.storage.invariants import Condition, FloatArray, InstanceOf, Integer, Invariants, Number, OneOf
 from tamiz.table.encode import RowEncoder
 from tamiz.table.factory import record_features, row_numbers
+from tamiz.table.schema import Schema
 
 # Largest number of rows of ordinal MDS: row numbers of sorted pairs are stored in two bytes.
 _MAX_ORDINAL_ROWS = 2**16
+# Of ordinal MDS in a study.
+_MAX_ORDINAL_STUDY_ROWS = 1_000
 # An ordinal map counts as degenerate if its stress is below this and its points coincide, within the tolerance, with a few places.
 _DEGENERATE_STRESS = 1e-3
 _DEGENERATE_TOLERANCE = 1e-3
@@ -218,6 +222,12 @@ class MDS(DissimilarityReducer):
         "converged_": InstanceOf(bool),
     }
 
+    variants: ClassVar[Mapping[str, str]] = {
+        "metric": "Metric MDS",
+        "ordinal": "Ordinal MDS",
+        "interval": "Interval MDS",
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -250,6 +260,15 @@ class MDS(DissimilarityReducer):
     def quadratic_cost(self) -> bool:
         """True: a fit reads all pairs of rows."""
         return True
+
+    @property
+    def max_study_rows(self) -> int | None:
+        """2,000 rows, and 1,000 for ordinal MDS: it fits half a million pairs in a second, and four times as many in five."""
+        return _MAX_ORDINAL_STUDY_ROWS if self.kind == "ordinal" else super().max_study_rows
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: the kind of the variant."""
+        return {"kind": variant}
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:  # noqa: ARG002
         """Compute the coordinates.

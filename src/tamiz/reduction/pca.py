@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats
 from tamiz.exceptions import DataError
-from tamiz.reduction.base import ImageSet, Reducer
+from tamiz.reduction.base import N_STUDY_COMPONENTS, ImageSet, Reducer
 from tamiz.reduction.description import MapDescription, MapSpectrum
 from tamiz.reduction.parallel_analysis import (
     IndependentColumns,
@@ -244,6 +244,10 @@ class PCA(ProjectionReducer):
         self.solver = solver
         self.whiten = whiten
         self.image_shape = image_shape
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: standardised columns, and components whose spectrum shows how many more there are."""
+        return {"n_components": min(N_STUDY_COMPONENTS, len(schema.used), schema.n_rows), "standardize": True}
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None) -> Self:  # noqa: ARG002
         """Compute the components.

@@ -13,7 +13,7 @@ from tamiz.arrays import Indices
 from tamiz.exceptions import DataError
 from tamiz.graphs.row_graph import RowGraph, build_row_graph, needs_connected_graph, needs_graph
 from tamiz.reduction.base import Reducer
-from tamiz.reduction.named_maps import limit_neighbors, max_fitted_rows
+from tamiz.reduction.named_maps import limit_neighbors
 from tamiz.runtime import progress
 from tamiz.runtime.random import sample_including, sample_rows
 from tamiz.runtime.user_warnings import capture_warnings, warn_user
@@ -94,7 +94,7 @@ def fit_map(
     shown_rows : ndarray of row numbers, ascending
         The rows to embed.
     max_rows : int or None
-        The most rows that a map of n x n cost is fitted on. None is `max_fitted_rows`, times the
+        The most rows that a map of n x n cost is fitted on. None is `max_study_rows`, times the
         square root of `scale` if that is below 1.
     seed : int
         Draws the sample; maps with the same `max_rows` use the same sample.
@@ -102,7 +102,7 @@ def fit_map(
     builder : GraphBuilder, Graph or None
         Replaces the graph of the map on a sample: a graph of all rows is of no use there.
     """
-    n, size = table.schema.n_rows, max_fitted_rows(reducer)
+    n, size = table.schema.n_rows, reducer.max_study_rows
     if size is not None:
         size = max(int(min(math.sqrt(scale) * size, size)), _MIN_FITTED_ROWS) if max_rows is None else max_rows
     if size is None or n <= size:
@@ -148,7 +148,7 @@ def embed_table(
     builder : GraphBuilder or None
         The graph of a map that needs one and has none; None is the default of `build_row_graph`.
     max_rows : int or None
-        The most rows that a map of n x n cost is fitted on; None is `max_fitted_rows`.
+        The most rows that a map of n x n cost is fitted on; None is `max_study_rows`.
     seed : int
         Draws the sample.
     """
@@ -159,7 +159,7 @@ def embed_table(
         row_graph = build_row_graph(
             table, builder, all_rows, np.random.default_rng(seed), connect=needs_connected_graph(reducer)
         )
-        reducer, fitted = row_graph.with_connected_graph(reducer), row_graph.graph_table or table
+        reducer, fitted = row_graph.with_graph(reducer, connected=True), row_graph.graph_table or table
     mapped = fit_map(reducer, fitted, all_rows[:0], max_rows, seed, builder=row_graph.builder)
     rows = mapped.rows
     if row_graph.sample is not None:
@@ -186,11 +186,11 @@ def embed_distances(
         The table of the distances.
     matrix : ndarray of shape (n_rows, n_rows)
     max_rows : int or None
-        The most rows that a map of n x n cost is fitted on; None is `max_fitted_rows`.
+        The most rows that a map of n x n cost is fitted on; None is `max_study_rows`.
     seed : int
         Draws the sample.
     """
-    n, size = len(matrix), max_fitted_rows(reducer)
+    n, size = len(matrix), reducer.max_study_rows
     size = max_rows if size is not None and max_rows is not None else size
     if size is None or n <= size:
         return TableEmbedding(reducer.fit(matrix), table, None, reducer.embedding_, n)

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
-from tamiz.graphs.builders import GraphBuilder
-from tamiz.graphs.edges import Edges
+from tamiz.graphs.builders import GraphBuilder, KNearest
+from tamiz.graphs.edges import Binary, Edges
 from tamiz.graphs.graph import Graph
 from tamiz.kernels import read_only
 from tamiz.kernels.neighbor_embedding import (
@@ -48,11 +48,14 @@ from tamiz.runtime.random import Seed, make_rng
 from tamiz.runtime.user_warnings import warn
 from tamiz.runtime.validation import check_choice, check_integer, check_positive, check_real
 from tamiz.storage.invariants import FloatArray, Integer, Invariants, Number
+from tamiz.table.schema import Schema
 
 INIT_CHOICES = ("pca", "spectral", "random")
 _DEFAULT_PERPLEXITY = 30.0
 # Neighbours of a row for each unit of the perplexity: further ones have affinities near 0.
 _NEIGHBORS_PER_PERPLEXITY = 3
+# Largest number of rows on which a study fits it.
+_MAX_STUDY_ROWS = 20_000
 # Standard deviation of the first coordinate of a named initial layout.
 _INITIAL_DEVIATION = 1e-4
 # Extents of a given initial layout within which the descent works.
@@ -225,6 +228,17 @@ class TSNE(NeighborEmbedding):
         self.init = init
         self.graph = graph
         self.random_state = random_state
+
+    @property
+    def max_study_rows(self) -> int | None:
+        """20,000 rows, which are fitted in about 20 seconds."""
+        return _MAX_STUDY_ROWS
+
+    def study_settings(self, schema: Schema, variant: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters in a study: a graph of its own, because that of the study has too few neighbours."""
+        n_neighbors = max(1, min(_n_neighbors(_DEFAULT_PERPLEXITY), schema.n_rows - 1))
+        builder = KNearest(n_neighbors, weight=Binary(), symmetry="directed", metric="seuclidean")
+        return {"graph": builder}
 
     def fit(self, X: Any = None, y: Any = None, *, callback: Callback | None = None) -> Self:
         """Build the graph and optimise the layout.

@@ -1,7 +1,7 @@
 """The result of a study, and its report as one HTML file.
 
 A section of the report is a function that returns the variables of a template (or None if there is nothing to show), and a template
-of the same name. A new section is one file, one template and one line below, and its place among the open ones is in `html.py`.
+of the same name. The sections have the order of their lines; one whose variables contain folded=True is among the details, closed.
 """
 
 from tamiz.runtime.registry import Registry
@@ -11,10 +11,10 @@ registry = Registry(
     """
     result            result:Result                              result   Result of a study
     table             table:collect_table                        section  Table
-    recommendation    recommendation:collect_recommendation      section  Recommended columns
     columns           columns:collect_columns                    section  Columns
-    redundancy        redundancy:collect_redundancy              section  Redundancy
+    recommendation    recommendation:collect_recommendation      section  Recommended columns
     subset            subset:collect_subset                      section  Subset
+    redundancy        redundancy:collect_redundancy              section  Redundancy
     noise_experiment  noise_experiment:collect_noise_experiment  section  Noise experiment
     assessment        assessment:collect_assessment              section  Reliability
     graph             maps:collect_graph                         section  Graph

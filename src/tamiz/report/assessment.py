@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tamiz.display import figures
 from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
-from tamiz.report.score_text import (
-    ScoreFormat,
-    assessment_verdict,
-    collect_error_rates,
-    mark_scores,
-    null_count_text,
-    unshown_notes,
-)
-from tamiz.report.text import (
-    capitalize,
-    count_with_noun,
-    format_number,
-    label_in_sentence,
-)
+from tamiz.report.score_text import ScoreFormat, assessment_verdict, collect_error_rates, mark_scores, unshown_notes
+from tamiz.report.text import capitalize, count_with_noun, format_number, label_in_sentence
 
 if TYPE_CHECKING:
     from tamiz.assessment.score_report import SelectionReport
@@ -56,6 +44,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
     # Of all columns nothing is selected.
     keeps_all = result.recommendation is not None and result.recommendation.keeps_all
     return {
+        "folded": True,
         "lead": assessment_verdict(assessed),
         "facts": [
             (
@@ -84,9 +73,9 @@ def _permutation_null(assessment: SelectionReport) -> dict[str, Any] | None:
         return None
     label = f"Best {escape_text(null.statistic)} of a search"
     return {
-        "title": null_count_text(null),
-        "note": f"Permutation test: the same search on targets {null.description}; "
-        f"p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, {_MEANING_OF_P[null.explained_by_chance]}.",
+        "title": null.count_text,
+        "note": f"Permutation test of the same search: p\u00a0=\u00a0{format_number(null.p_value, digits=2)}, "
+        f"{_MEANING_OF_P[null.explained_by_chance]}.",
         "chart": Chart(
             "chance",
             partial(figures.draw_null_histogram, null.null_values, null.observed, label, null.p_value),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tamiz.report import drawing
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tamiz.assessment.findings import ColumnTestsRecord, UncutColumns
-    from tamiz.report.records import (
-        CriterionInfo,
-        RankingRecord,
-        StudyRecord,
-    )
+    from tamiz.report.records import CriterionInfo, RankingRecord, StudyRecord
     from tamiz.selection.subset_record import ColumnReason, SubsetRecord
 
 # The states of a column by which a reader filters.
@@ -344,24 +340,26 @@ def _chance_level_text(ranking: RankingRecord, target: str) -> str:
     )
 
 
+# The name of the rule that cuts columns, the test of columns without a cut point, and what that test does not find.
+_UNCUT_TEXTS = {
+    "mdl": (
+        "MDL",
+        "an F test (one-way ANOVA)",
+        "compares means; MDL also finds classes that differ in spread or shape",
+    ),
+    "equal_frequency": ("Equal-frequency", "a t test of Pearson's correlation", "finds linear effects only"),
+}
+
+
 def uncut_text(uncut: UncutColumns, target: str) -> str:
     """Return sentences on numeric columns in one interval, whose score of 0 is no evidence: the test and its power."""
-    by_classes, tests, columns = uncut.rule == "mdl", uncut.test, count_with_noun(len(uncut.columns), "column")
+    (rule, test, blind), tests, level = _UNCUT_TEXTS[uncut.rule], uncut.test, format_percent(uncut.level)
     words = (
-        f"{'MDL' if by_classes else 'Equal-frequency'} discretisation finds no cut point in {columns} "
+        f"{rule} discretisation finds no cut point in {count_with_noun(len(uncut.columns), 'column')} "
         f"({join_column_names(uncut.columns, limit=4)}): the information gain is 0. This is not evidence of no information."
     )
     if tests is None:
         return f"{words} No other test was made: {uncut.untestable_reason}."
-    test, level = (
-        "an F test (one-way ANOVA)" if by_classes else "a t test of Pearson's correlation",
-        format_percent(uncut.level),
-    )
-    blind = (
-        "compares means; MDL also finds classes that differ in spread or shape"
-        if by_classes
-        else "finds linear effects only"
-    )
     enough, strict = (
         f"{format_number(100 * share, digits=2)}%" for share in (tests.detectable, tests.detectable_adjusted)
     )
@@ -396,14 +394,9 @@ def _tests_text(tests: ColumnTestsRecord, target: str) -> str:
 
 def _ranks(values: Sequence[float | None], column_numbers: Sequence[int]) -> dict[int, float]:
     """Return the rank of every used column; equal scores share the mean of their ranks."""
-    scores = [-math.inf if value is None else value for value in values]
-    ranks: dict[int, float] = {}
-    above = 0
-    for _, alike in groupby(sorted(column_numbers, key=lambda j: -scores[j]), key=lambda j: scores[j]):
-        columns = list(alike)
-        ranks |= dict.fromkeys(columns, above + (len(columns) + 1) / 2)
-        above += len(columns)
-    return ranks
+    scores = {j: -math.inf if (value := values[j]) is None else value for j in column_numbers}
+    ascending = sorted(-score for score in scores.values())
+    return {j: (bisect_left(ascending, -one) + bisect_right(ascending, -one) + 1) / 2 for j, one in scores.items()}
 
 
 def _cut_points_text(cuts: Sequence[float] | None, *, are_years: bool) -> str:

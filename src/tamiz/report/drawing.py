@@ -143,12 +143,6 @@ def map_extent(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     return ends
 
 
-def can_share_scale(points: Sequence[Sequence[float]]) -> bool:
-    """Return whether both axes can have one scale: with an aspect ratio above 4, the shorter one would be unreadable."""
-    spans = [max(values) - min(values) for values in zip(*points, strict=True)] if points else [1.0, 1.0]
-    return min(spans) > 0 and max(spans) <= 4 * min(spans)
-
-
 def stack_points(values: Sequence[float], color: ColorColumn | None) -> list[tuple[float, float]]:
     """Return points above a single coordinate, stacked as in a histogram, those of one colour together."""
     low, width = min(values), (max(values) - min(values)) or 1.0

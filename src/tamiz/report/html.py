@@ -94,18 +94,15 @@ class _Bytes:
 # Assets of the page itself, before and after those of its sections.
 _PAGE_ASSETS = ("page", "figures", "verdict", "tables", "takeaway")
 _LAST_ASSETS = ("state",)
-# The sections that are open, in their order; one that is there in place of another is folded where there is the other.
-_OPEN_SECTIONS = ("columns", "recommendation", "subset", "redundancy", "maps", "reproduction")
-_IN_PLACE_OF = {"subset": "recommendation", "redundancy": "recommendation"}
 
 
 def render(result: StudyRecord) -> str:
     """Return a result as one HTML page without network requests; the same result gives the same bytes."""
-    collected = [(entry, _collect_section(entry, result)) for entry in registry.of_kind("section")]
-    found = {
-        entry.name: {"id": entry.name, "label": entry.label, "shown": shown} for entry, shown in collected if shown
-    }
-    main = [found[name] for name in _OPEN_SECTIONS if name in found and _IN_PLACE_OF.get(name) not in found]
+    found = [
+        {"id": entry.name, "label": entry.label, "shown": shown}
+        for entry in registry.of_kind("section")
+        if (shown := _collect_section(entry, result))
+    ]
     assets = (*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section")), *_LAST_ASSETS)
     # All scripts share one function scope.
     script = f'"use strict";\n(() => {{\n{_read_assets("js", assets)}}})();\n'
@@ -117,8 +114,8 @@ def render(result: StudyRecord) -> str:
         .render(
             result=result,
             verdict=collect_verdict(result),
-            sections=main,
-            details=[one for one in found.values() if one not in main],
+            sections=[one for one in found if not one["shown"].get("folded")],
+            details=[one for one in found if one["shown"].get("folded")],
             style=read_styles(*assets),
             script=Markup(script),  # our own files, without user input
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -52,6 +52,7 @@ def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
     sizes = graph.components.sizes
     several = len(sizes) > 1
     return {
+        "folded": True,
         "lead": f"{edges_text(graph)}{'; it is complete, so it has no information on neighbours' if _is_complete(graph) else ''}.",
         "facts": list(_facts(graph, result.table.n_rows_used)),
         "cautions": list(_graph_warnings(graph, len(result.table.classes))),
@@ -224,7 +225,7 @@ def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> 
         shares = [f" ({format_percent(value)})" for value in spectrum.values[:2]]
         share = format_percent(spectrum.cumulative[1])
         explained = f"{axes[0]} and {axes[1]} account for {share} of {_total_name(spectrum)}."
-    one_scale = fitted_map.comparable_axes and points is not None and drawing.can_share_scale(points)
+    one_scale = fitted_map.comparable_axes and points is not None and figures.can_share_scale(points)
     near = _distance_note(fitted_map) if explained else ""
     any_axes = _equal_eigenvalues_note(spectrum)
     # Pixels have no meaningful names: a gallery explains the axes instead of arrows.

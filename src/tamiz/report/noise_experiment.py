@@ -10,13 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from tamiz.display import figures
 from tamiz.display.figures import escape_text
 from tamiz.report.drawing import Chart
-from tamiz.report.score_text import (
-    ScoreFormat,
-    added_columns_cost,
-    model_name,
-    reselection_text,
-    unshown_notes,
-)
+from tamiz.report.score_text import ScoreFormat, added_columns_cost, model_name, reselection_text, unshown_notes
 from tamiz.report.text import capitalize, count_with_noun, join_names, shorten
 
 if TYPE_CHECKING:
@@ -38,6 +32,7 @@ def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
     drawn = f" Random columns were drawn {experiment.n_draws} times, and each line is the mean."
     only = f" The search is repeated only for {join_names(f'{n:,}' for n in searched)} added columns."
     return {
+        "folded": True,
         "experiment": experiment,
         "design": f"{experiment.folds_description}, {rows}, {columns} before any is added."
         f"{drawn if experiment.n_draws > 1 else ''}",

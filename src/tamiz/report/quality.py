@@ -45,9 +45,8 @@ _MEASURE_TEXTS = {
     ),
     "rank_agreement": (
         "Area under R_NX",
-        "Share of preserved neighbours, corrected for chance (R_NX, see the chart below) and averaged over all "
-        "neighbourhood sizes: 1 if "
-        "all are preserved, 0 for a random map.",
+        "Share of preserved neighbours, corrected for chance (R_NX, see the chart below) and averaged over all neighbourhood "
+        "sizes: 1 if all are preserved, 0 for a random map.",
     ),
     "label_accuracy": (
         "Accuracy of kNN on the map",
@@ -72,6 +71,7 @@ def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
     rows = count_with_noun(quality.n_rows, "row")
     which = f"all {rows}" if quality.n_rows == table.n_rows_used else f"a sample of {rows}"
     return {
+        "folded": True,
         "lead": _lead(quality, names),
         "compared": f"Evaluated on {which}. Distances in the table: {quality.metric.label}.",
         "names": names,

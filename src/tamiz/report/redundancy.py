@@ -42,9 +42,8 @@ def matrix_chart(names: Sequence[str], shares: Sequence[float], groups: Sequence
         colors[..., 3] = 0.06 + 0.94 * cells
         axes.imshow(colors, interpolation="none", aspect="auto")
         axes.set_xticks([])
-        axes.set_yticks(
-            range(n), [escape_text(shorten(name, 24)) for name in names]
-        ) if n <= _MAX_LABELS else axes.set_yticks([])
+        labels = [escape_text(shorten(name, 24)) for name in names] if n <= _MAX_LABELS else []
+        axes.set_yticks(range(len(labels)), labels)
         axes.spines[:].set_visible(False)
         position, group_of = 0, {name: k for k, group in enumerate(groups) for name in group}
         for k, run in itertools.groupby(names, key=group_of.get):
@@ -79,6 +78,8 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
     columns = [column.name for column in result.table.columns if not (column.exclusion or column.constant)]
     others = [name for name in columns if name not in grouped]
     return {
+        # In place of the recommendation.
+        "folded": result.recommendation is not None,
         "found": found,
         "lead": _lead(found, pairs[0]),
         "pairs": pairs[:_MAX_PAIRS],

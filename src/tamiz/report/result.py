@@ -257,8 +257,5 @@ def _best_columns_text(ranking: RankingRecord, criterion: str) -> str:
 def _subset_text(subset: SubsetRecord) -> str:
     """Return the selected columns, their merit, the search and its evaluations."""
     kept = join_column_names(subset.columns, limit=10) or "no column"
-    merit, n = (
-        f"{subset.merit.label} {format_number(subset.value)}",
-        count_with_noun(subset.n_evaluations, "evaluation"),
-    )
-    return f"{kept} ({merit} by {subset.search.label}, {n})"
+    merit, n = format_number(subset.value), count_with_noun(subset.n_evaluations, "evaluation")
+    return f"{kept} ({subset.merit.label} {merit} by {subset.search.label}, {n})"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tamiz.assessment.score_report import Added, NoiseExperiment, SelectionReport
     from tamiz.report.records import QualityRecord, StudyRecord
     from tamiz.runtime.codec import Interval
-    from tamiz.selection.subset_record import PermutationNull
 
 
 # A change whose interval is within this on both sides of 0 is negligible: two points of accuracy, or .02 of R2.
@@ -200,13 +199,6 @@ def assessment_verdict(assessment: SelectionReport) -> str:
             always = f"{share(accuracy.baseline.mean)} of always predicting the most frequent class"
             words += f" Its accuracy, {share(accuracy.nested.mean)}, is not above the {always}."
     return words
-
-
-def null_count_text(null: PermutationNull) -> str:
-    """Return how many searches on shuffled targets reached the observed merit."""
-    count = int((null.null_values >= null.observed).sum())
-    searches = count_with_noun(len(null.null_values), "search", "searches")
-    return f"{count:,} of {searches} on shuffled targets reached the {null.statistic} {format_number(null.observed)}"
 
 
 _NAME_WIDTH = 40

@@ -156,6 +156,8 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
     merit, search = subset.merit.label, subset.search.label
     kept = BestOfSize(size=len(subset.columns), merit=subset.value, columns=subset.columns)
     return {
+        # In place of the recommendation.
+        "folded": result.recommendation is not None,
         "lead": _lead(merit, len(subset.columns), _used_columns(result.table)),
         "facts": [
             ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),

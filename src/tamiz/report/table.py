@@ -131,6 +131,7 @@ def collect_table(result: StudyRecord) -> dict[str, Any]:
     excluded = {column.name for column in table.columns if column.exclusion}
     aside = set() if result.leakage_exclusion is None else {*result.leakage_exclusion.columns}
     return {
+        "folded": True,
         "lead": table_text(result),
         "facts": [fact for fact in _facts(table) if fact[1]],
         "balance": [

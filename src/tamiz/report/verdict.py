@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tamiz.display import figures
 from tamiz.report import drawing
 from tamiz.report.columns import ColumnEvidence
 from tamiz.report.recommendation import initial_selection, keep_all_reason
-from tamiz.report.score_text import ScoreFormat, mark_scores, most_trusted_map, null_count_text, trust_text
+from tamiz.report.score_text import ScoreFormat, mark_scores, most_trusted_map, trust_text
 from tamiz.report.table import class_shares
 from tamiz.report.text import (
     capitalize,
@@ -224,7 +225,7 @@ def _reliability_text(result: StudyRecord) -> str:
     if found is None:
         return ""
     if found.null is not None and len(found.null.null_values):
-        words = f"{null_count_text(found.null)}. "
+        words = f"{found.null.count_text}. "
     # Neither all columns nor none is a selection that could change.
     if recommended is None or not (recommended.chance or recommended.keeps_all):
         stability = found.stability
@@ -245,7 +246,7 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
         "label": shown.label,
         "n": format_count(len(points)),
         "picture": drawing.map_picture(
-            points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and drawing.can_share_scale(points)
+            points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and figures.can_share_scale(points)
         ),
         "legend": _legend(color),
         "trust": f"{_map_columns_text(result)}{trust_text(result.quality, k)}",

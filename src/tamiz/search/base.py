@@ -10,6 +10,7 @@ A *unit* is what a search adds or drops at once: a single column, or a group of 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -413,6 +414,38 @@ def expand_units(problem: Problem, unit_masks: Masks) -> Masks:
     return np.take(np.concatenate([unit_masks, none], axis=1), unit_of, axis=1) | problem.fixed
 
 
+@dataclass(frozen=True)
+class ShorthandParameter:
+    """The parameter that the text after a search's name sets: 20 in "beam:20", "backward" in "best-first:backward".
+
+    Attributes
+    ----------
+    name : str
+        The parameter of the search.
+    choices : tuple of str
+        The allowed values; empty where the value is a whole number of at least 1.
+    allows_share : bool
+        Whether the value may also be a share between 0 and 1.
+    """
+
+    name: str
+    choices: tuple[str, ...] = ()
+    allows_share: bool = False
+
+    def parse(self, text: str) -> str | float:
+        if text in self.choices:
+            return text
+        if self.choices:
+            known = ", ".join(self.choices)
+            raise ValueError(f"{self.name} must be one of {known}, got {text!r}{suggestion(text, self.choices)}.")
+        if self.allows_share and re.fullmatch(r"0?\.\d*[1-9]\d*", text):
+            return float(text)
+        if not text.isdecimal() or int(text) < 1:
+            share = ", or a share between 0 and 1" if self.allows_share else ""
+            raise ValueError(f"{self.name} must be a whole number of at least 1{share}, got {text!r}.")
+        return int(text)
+
+
 class Search(BaseEstimator, ABC):
     """A search over sets of columns.
 
@@ -422,10 +455,13 @@ class Search(BaseEstimator, ABC):
         A set is better than the best so far when its merit is higher by more than this.
     ignores_merits : bool
         Whether the walk reads no merit and visits at most one set of each size.
+    shorthand : ShorthandParameter or None
+        The parameter that the text after the name on the command line sets; None if nothing may follow the name.
     """
 
     min_gain: float = 0.0
     ignores_merits: ClassVar[bool] = False
+    shorthand: ClassVar[ShorthandParameter | None] = None
 
     def __init__(
         self,

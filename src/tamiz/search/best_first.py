@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_choice, check_integer, check_real
-from tamiz.search.base import Candidates, Columns, Problem, Search, Walk
+from tamiz.search.base import Candidates, Columns, Problem, Search, ShorthandParameter, Walk
 
 Direction = Literal["forward", "backward", "bidirectional"]
 _DIRECTIONS = ("forward", "backward", "bidirectional")
@@ -58,6 +58,8 @@ class BestFirst(Search):
     >>> SubsetSelector(CFS(), BestFirst(patience=3)).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
+
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("direction", _DIRECTIONS)
 
     def __init__(
         self,

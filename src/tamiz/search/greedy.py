@@ -10,7 +10,17 @@ import numpy as np
 
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
-from tamiz.search.base import Candidates, Columns, HasImportances, ImportanceGetter, Problem, Search, Walk, merit_name
+from tamiz.search.base import (
+    Candidates,
+    Columns,
+    HasImportances,
+    ImportanceGetter,
+    Problem,
+    Search,
+    ShorthandParameter,
+    Walk,
+    merit_name,
+)
 
 
 class Forward(Search):
@@ -147,6 +157,8 @@ class Beam(Search):
     >>> SubsetSelector(CFS(), Beam(3)).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
+
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("width")
 
     def __init__(
         self,
@@ -383,6 +395,7 @@ class RecursiveElimination(Search):
         self.n_repeats = n_repeats
 
     ignores_merits: ClassVar[bool] = True
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("step", allows_share=True)
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - the merit draws the permutations
         """Yield the set that remains after each step."""

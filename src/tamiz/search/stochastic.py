@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -10,7 +11,7 @@ from scipy.special import gammaln
 from tamiz.arrays import Floats, Indices, Masks
 from tamiz.runtime.validation import check_integer, check_real
 from tamiz.search.archive import SubsetIndex
-from tamiz.search.base import Candidates, Columns, Problem, Search, Walk, count_sets, expand_units
+from tamiz.search.base import Candidates, Columns, Problem, Search, ShorthandParameter, Walk, count_sets, expand_units
 
 _BATCH = 256
 
@@ -49,6 +50,8 @@ class RandomSubsets(Search):
     >>> SubsetSelector(CFS(), RandomSubsets(16), random_state=0).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
+
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("n_subsets")
 
     def __init__(
         self,
@@ -146,6 +149,8 @@ class Genetic(Search):
     >>> selector.get_support(indices=True)
     array([ 1,  6,  7, 13, 20, 22, 23, 26, 27])
     """
+
+    shorthand: ClassVar[ShorthandParameter | None] = ShorthandParameter("population")
 
     def __init__(
         self,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamiz.criteria import registry as criteria
 from tamiz.exceptions import DataError
 from tamiz.models import registry as wrappers
-from tamiz.runtime.registry import Entry, command_name, suggestion
+from tamiz.runtime.registry import Entry, command_name
 from tamiz.runtime.user_warnings import warn
 from tamiz.search import registry as searches
 
@@ -21,48 +19,6 @@ if TYPE_CHECKING:
 
 # Largest encoded table for which ridge regression is the default merit (columns, values): it is stored about five times.
 _MAX_COORDINATES, _MAX_RIDGE_VALUES = 1_000, 50_000_000
-
-
-@dataclass(frozen=True)
-class ShorthandParameter:
-    """The parameter that the text after a search's name sets: 20 in "beam:20", "backward" in "best-first:backward".
-
-    Attributes
-    ----------
-    name : str
-        The parameter of the search.
-    choices : tuple of str
-        The allowed values; empty where the value is a whole number of at least 1.
-    allows_share : bool
-        Whether the value may also be a share between 0 and 1.
-    """
-
-    name: str
-    choices: tuple[str, ...] = ()
-    allows_share: bool = False
-
-    def parse(self, text: str) -> str | float:
-        if text in self.choices:
-            return text
-        if self.choices:
-            known = ", ".join(self.choices)
-            raise ValueError(f"{self.name} must be one of {known}, got {text!r}{suggestion(text, self.choices)}.")
-        if self.allows_share and re.fullmatch(r"0?\.\d*[1-9]\d*", text):
-            return float(text)
-        if not text.isdecimal() or int(text) < 1:
-            share = ", or a share between 0 and 1" if self.allows_share else ""
-            raise ValueError(f"{self.name} must be a whole number of at least 1{share}, got {text!r}.")
-        return int(text)
-
-
-# By the name of the search in the registry. A search that is not listed accepts no text after its name.
-SHORTHAND_PARAMETERS = {
-    "recursive_elimination": ShorthandParameter("step", allows_share=True),
-    "best_first": ShorthandParameter("direction", ("forward", "backward", "bidirectional")),
-    "beam": ShorthandParameter("width"),
-    "genetic": ShorthandParameter("population"),
-    "random_subsets": ShorthandParameter("n_subsets"),
-}
 
 
 def find_merit_entries(name: str) -> tuple[Entry, Entry | None]:
@@ -102,7 +58,7 @@ def make_search(entry: Entry, shorthand: str = "", **settings: Any) -> Search:
         When the search accepts no such text.
     """
     if shorthand:
-        parameter = SHORTHAND_PARAMETERS.get(entry.name)
+        parameter = entry.load().shorthand
         if parameter is None:
             raise ValueError(f"{entry.attribute} accepts nothing after a colon, got {shorthand!r}.")
         settings[parameter.name] = parameter.parse(shorthand)

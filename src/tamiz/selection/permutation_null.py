@@ -21,8 +21,7 @@ from tamiz.search.stopping import StoppingRule, TargetMerit
 from tamiz.selection.subset_record import MIN_PERMUTATIONS, PermutationNull
 from tamiz.table.base import Table, target_array
 from tamiz.table.schema import Schema
-from tamiz.table.views import select_columns, select_rows, with_groups
-from tamiz.table.views import select_columns, select_rows, target_array, with_groups, with_target
+from tamiz.table.views import select_columns, select_rows, with_groups, with_target
 
 Target = NDArray[Any]
 

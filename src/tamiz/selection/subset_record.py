@@ -42,13 +42,24 @@ class PermutationNull(JsonResult):
         return float(np.median(self.null_values))
 
     @property
+    def count_text(self) -> str:
+        """How many searches on shuffled targets reach the observed value."""
+        n, reached = len(self.null_values), self._n_reached
+        searches = f"{n:,} search{'es' * (n > 1)} on targets {self.description}"
+        return f"{reached:,} of {searches} reach{'es' * (reached == 1)} the {self.statistic} {self.observed:.3g}"
+
+    @property
+    def _n_reached(self) -> int:
+        return int(np.sum(self.null_values >= self.observed))
+
+    @property
     def p_value(self) -> float:
         """(1 + number of null values >= observed) / (1 + n_permutations): the original target counts as one permutation.
 
         Phipson and Smyth (2010), Permutation p-values should never be zero, Statistical Applications in Genetics and Molecular
         Biology 9.
         """
-        return (1 + int(np.sum(self.null_values >= self.observed))) / (1 + len(self.null_values))
+        return (1 + self._n_reached) / (1 + len(self.null_values))
 
     @property
     def explained_by_chance(self) -> bool | None:
@@ -58,14 +69,12 @@ class PermutationNull(JsonResult):
     @property
     def sentence(self) -> str:
         """How the null values compare with the observed one, in a sentence."""
-        n, reached = len(self.null_values), int(np.sum(self.null_values >= self.observed))
-        searches = f"{n} search{'es' * (n > 1)} on targets {self.description}"
-        if not reached:
-            return (
-                f"{searches} have a lower {self.statistic} than {self.observed:.3g} (at most {self.null_values.max():.3g}), but "
-                "too few select any column, or their values vary too much, to exclude chance."
-            )
-        return f"{reached} of {searches} reach{'es' * (reached == 1)} the {self.statistic} {self.observed:.3g}."
+        if self._n_reached:
+            return f"{self.count_text}."
+        return (
+            f"{self.count_text} (at most {self.null_values.max():.3g}), but too few select any column, or their values vary too "
+            "much, to exclude chance."
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
