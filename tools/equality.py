@@ -38,7 +38,13 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, pd.DataFrame | pd.Series):
         value = value.to_dict("list") if isinstance(value, pd.DataFrame) else value.to_numpy()
     if isinstance(value, BaseEstimator):
-        value = {key: part for key, part in vars(value).items() if key.endswith("_") and not key.startswith("_")}
+        computed = [name for name in dir(type(value)) if isinstance(getattr(type(value), name), property)]
+        stored = vars(value)
+        value = {
+            name: stored.get(name, getattr(value, name, None))
+            for name in [*stored, *computed]
+            if name.endswith("_") and not name.startswith("_")
+        }
     elif dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
