@@ -787,7 +787,8 @@ class ICA(ProjectionReducer):
             signs = _skewness_signs(embedding, mixing)
             embedding = self._match_dtype(embedding * signs.astype(embedding.dtype), X)
         record_features(self, X)
-        self._row_encoder, self.embedding_ = rows.encoder, embedding
+        self._set_encoder(rows.encoder)
+        self.embedding_ = embedding
         self.components_ = np.ascontiguousarray(unmixing * signs[:, None])
         self.mixing_ = np.ascontiguousarray(mixing * signs)
         self._set_solution(found, order)

@@ -66,25 +66,15 @@ class ProjectionReducer(Reducer):
     invariants: ClassVar[Invariants] = {
         "_row_encoder": InstanceOf(CoordinateEncoder),
         "_row_encoder.encoding.names": Strings("d"),
+        "mean_": FloatArray("d"),
+        "scale_": FloatArray("d"),
+        "coordinate_names_": Strings("d"),
     }
 
-    @property
-    def mean_(self) -> Floats:
-        """The centre of every coordinate."""
-        check_is_fitted(self)
-        return self._row_encoder.encoding.centre
-
-    @property
-    def scale_(self) -> Floats:
-        """The divisor of every coordinate."""
-        check_is_fitted(self)
-        return self._row_encoder.encoding.scale
-
-    @property
-    def coordinate_names_(self) -> list[str]:
-        """Numeric columns by name, then "column=level" for the categories."""
-        check_is_fitted(self)
-        return self._row_encoder.encoding.names
+    def _set_encoder(self, encoder: CoordinateEncoder) -> None:
+        encoding = encoder.encoding
+        self._row_encoder = encoder
+        self.mean_, self.scale_, self.coordinate_names_ = encoding.centre, encoding.scale, encoding.names
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the coordinates of new rows, each independently of the others.
@@ -344,7 +334,8 @@ class PCA(ProjectionReducer):
         total_weight: float,
         variances: Floats,
     ) -> None:
-        self._row_encoder, self._total_weight, self.coordinate_variances_ = encoder, total_weight, variances
+        self._set_encoder(encoder)
+        self._total_weight, self.coordinate_variances_ = total_weight, variances
         self._parallel_analysis: ParallelAnalysis | None = None
         for name in ("embedding_", "_unread_rows"):
             self.__dict__.pop(name, None)

@@ -37,6 +37,7 @@ from tamiz.table.in_memory import (
     SparseTable,
     as_frame,
     check_matrix,
+    check_two_dimensions,
     column_loader,
     default_names,
     eager_frame,
@@ -45,6 +46,7 @@ from tamiz.table.in_memory import (
     open_array,
     open_frame,
     open_sparse,
+    to_matrix,
     to_raw_column,
 )
 from tamiz.table.known_columns import encode_known_column
@@ -397,7 +399,7 @@ def as_array(X: Any, expectation: str) -> NDArray[Any]:
         raise TypeError(
             f"{expectation}, got a Table of {schema.n_rows:,} rows and {schema.n_columns:,} columns. Its frame() is one."
         )
-    return check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X)
+    return to_matrix(X)
 
 
 def find_sparse_matrix(X: Any) -> Any:
@@ -455,8 +457,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> None:
     if not reset and not hasattr(estimator, "n_features_in_"):
         return
     if sparse.issparse(X):
-        if X.ndim != 2:
-            raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a table has rows and columns.")
+        check_two_dimensions(X)
         if reset:
             estimator.n_features_in_ = X.shape[1]
             estimator.__dict__.pop("feature_names_in_", None)

@@ -170,6 +170,17 @@ def check_matrix(data: Any) -> NDArray[Any]:
     return array
 
 
+def check_two_dimensions(matrix: Any) -> None:
+    """Raise a ValueError for a sparse array of another number of dimensions."""
+    if matrix.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {matrix.ndim}D array instead: a table has rows and columns.")
+
+
+def to_matrix(X: Any) -> NDArray[Any]:
+    """Return a data frame or an array as an array of two dimensions."""
+    return check_matrix(eager_frame(X).to_numpy() if is_frame(X) else X)
+
+
 def to_numpy(data: Any) -> NDArray[Any]:
     """Convert an array of any library to numpy; raise a TypeError for one that numpy cannot read, such as one on a GPU."""
     try:
@@ -325,8 +336,7 @@ class SparseTable:
     """
 
     def __init__(self, matrix: Any) -> None:
-        if matrix.ndim != 2:
-            raise ValueError(f"Expected 2D array, got {matrix.ndim}D array instead: a table has rows and columns.")
+        check_two_dimensions(matrix)
         if matrix.dtype.kind == "c":
             raise ValueError("Complex data not supported: a column must be numbers, classes or text.")
         check_shape(*matrix.shape)
@@ -581,9 +591,13 @@ def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
     return RawColumn(name, values)
 
 
+def _describe_value(at: int) -> str:
+    return f"value {at}"
+
+
 def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
     """Return the values as codes, -1 for missing values, and the number of distinct values."""
-    encoded = encode_target(to_raw_column(values, name), "categorical", lambda at: f"value {at}")
+    encoded = encode_target(to_raw_column(values, name), "categorical", _describe_value)
     if encoded.values is None:
         return np.full(encoded.column.n_missing, -1, dtype=np.int32), 0
     return np.ascontiguousarray(encoded.values, dtype=np.int32), len(encoded.column.levels)
@@ -591,7 +605,7 @@ def code_vector(values: ArrayLike, name: str) -> tuple[NDArray[np.int32], int]:
 
 def read_target_vector(values: ArrayLike, name: str) -> tuple[NDArray[Any], bool]:
     """Return a target as numbers, NaN for missing values, or as codes of classes, -1 for these, and whether it is a number."""
-    encoded = encode_target(to_raw_column(values, name), None, lambda at: f"value {at}")
+    encoded = encode_target(to_raw_column(values, name), None, _describe_value)
     if encoded.values is None:
         return np.full(encoded.column.n_missing, -1, dtype=np.int32), False
     return encoded.values, encoded.column.is_number
@@ -601,11 +615,7 @@ def weight_vector(sample_weight: ArrayLike | None, n: int) -> Floats:
     """Return the weights of n values, ones by default; raise a DataError for invalid weights."""
     if sample_weight is None:
         return np.ones(n)
-
-    def describe_row(at: int) -> str:
-        return f"value {at}"
-
-    weight = to_numbers(to_raw_column(sample_weight, "sample_weight"), describe_row)
+    weight = to_numbers(to_raw_column(sample_weight, "sample_weight"), _describe_value)
     if len(weight) != n:
         raise DataError(f"sample_weight has {len(weight)} values for {n}: inconsistent numbers of samples.")
-    return to_row_numbers(weight, None, describe_row)[0]
+    return to_row_numbers(weight, None, _describe_value)[0]

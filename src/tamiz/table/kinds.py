@@ -61,6 +61,16 @@ class RawColumn:
         index = np.flatnonzero(rows) if rows.dtype == bool else rows
         return replace(self, values=self.values.take(pa.array(index)), original=None)
 
+    def decoded(self) -> NDArray[Any] | pa.Array:
+        """Return the values, words in place of codes."""
+        values = self.values
+        if self.categories is not None:
+            words = pa.array(self.categories, pa.string())
+            values = pa.DictionaryArray.from_arrays(pa.array(values, mask=values < 0), words)
+        if isinstance(values, np.ndarray):
+            return values
+        return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -428,15 +438,9 @@ def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | 
 
 def _typed_values(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None) -> Numbers | pa.Array:
     """Return the values as numbers or dates: text is parsed."""
-    values = raw.values
-    if raw.categories is not None:
-        values = pa.DictionaryArray.from_arrays(
-            pa.array(values, mask=values < 0), pa.array(raw.categories, pa.string())
-        )
+    values = raw.decoded()
     if isinstance(values, np.ndarray):
         return values
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return (_parse_dates if kind == "date" else _parse_numbers)(raw.name, values, describe_row)
     return values

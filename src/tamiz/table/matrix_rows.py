@@ -23,7 +23,7 @@ from tamiz.table.encode import (
     Encoding,
 )
 from tamiz.table.factory import as_array, check_n_columns, find_sparse_matrix
-from tamiz.table.in_memory import check_matrix, eager_frame, is_frame
+from tamiz.table.in_memory import check_two_dimensions, eager_frame, is_frame, to_matrix
 from tamiz.table.kinds import LARGEST_NUMBER
 
 # Columns are indexed by int32.
@@ -97,8 +97,7 @@ class MatrixEncoder(CoordinateEncoder):
 def read_float_matrix(data: Any, what: str) -> Floats:
     """Return an array or a data frame as a matrix of float64; `what` begins the error for one without numbers."""
     try:
-        matrix = check_matrix(eager_frame(data).to_numpy() if is_frame(data) else data)
-        return np.ascontiguousarray(matrix, dtype=np.float64)
+        return np.ascontiguousarray(to_matrix(data), dtype=np.float64)
     except (ValueError, TypeError) as error:
         if "convert" not in str(error) and "float()" not in str(error):
             raise
@@ -125,8 +124,7 @@ def canonical_csr(matrix: Any) -> sparse.csr_array:
     table = find_sparse_matrix(matrix)
     if table is None:
         table = as_array(matrix, "New rows for sparse training rows must be a sparse matrix or an array")
-    if table.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {table.ndim}D array instead: a table has rows and columns.")
+    check_two_dimensions(table)
     if table.dtype.kind not in "fiub":
         raise TypeError(f"Sparse rows must contain real numbers, got {table.dtype}.")
     if table.shape[1] > _MAX_COLUMNS:

@@ -227,15 +227,9 @@ def time_values(raw: RawColumn, describe_row: Callable[[int], str]) -> Times:
 
     Numbers and dates keep their unit. Text may be numbers, dates, or years with a month, a quarter or a week.
     """
-    values = raw.values
-    if raw.categories is not None:
-        values = pa.DictionaryArray.from_arrays(
-            pa.array(values, mask=values < 0), pa.array(raw.categories, pa.string())
-        )
+    values = raw.decoded()
     if isinstance(values, np.ndarray):
         values = pa.array(values, from_pandas=True)
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
     _check_no_missing(np.asarray(values.is_null()), "time", describe_row)
