@@ -130,7 +130,7 @@ def use(estimator, name):
 # Methods that fit or need no fit, and class attributes.
 BEFORE_FIT = (
     *("fit", "partial_fit", "get_params", "get_metadata_routing", "graph_builder", "make_evaluator", "plan", "set_"),
-    *("axis_label", "quadratic_cost", "dissimilarities", "invariants"),
+    *("axis_label", "quadratic_cost", "dissimilarities", "invariants", "default_relevance", "without_equivalents"),
 )
 
 

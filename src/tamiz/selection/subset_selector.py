@@ -301,6 +301,7 @@ class SubsetSelector(Selector):
         null : PermutationNull or None
             As `permutation_null` returns it.
         """
+        check_is_fitted(self)
         if null is None:
             return []
         n = int(self.support_.sum())
