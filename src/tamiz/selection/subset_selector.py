@@ -533,6 +533,7 @@ def _best_set(archive: Archive, evaluator: Evaluator) -> Masks:
         return archive.mask(archive.best)
     if archive.interrupted:
         raise KeyboardInterrupt
+    warn_user(evaluator.notes())
     if len(archive) and np.isneginf(archive.merits).all():
         raise DataError(f"No evaluated set has a score. {' '.join(evaluator.notes())}".strip())
     raise ValueError(
