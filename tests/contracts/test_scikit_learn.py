@@ -131,6 +131,7 @@ def use(estimator, name):
 BEFORE_FIT = (
     *("fit", "partial_fit", "get_params", "get_metadata_routing", "graph_builder", "make_evaluator", "plan", "set_"),
     *("axis_label", "quadratic_cost", "dissimilarities", "invariants", "variants", "max_study_rows", "study_settings"),
+    *("default_relevance", "without_equivalents"),
 )
 
 

@@ -44,7 +44,34 @@ MISSING_RULES: tuple[MissingRule, ...] = ("distribute", "category")
 _UNCHECKED_BYTES = 2**24
 
 
-class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
+class CountRelevance(StatisticRelevance):
+    """A relevance in bits that is computed from counts of the values of columns, with numbers cut into intervals."""
+
+    unit: ClassVar[str] = "bits"
+
+    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
+        self.missing = missing
+        self.discretization = discretization
+
+    def check(self, schema: Schema) -> None:
+        """Raise DataError for a table without a required target, or for which the discretization cannot be used."""
+        super().check(schema)
+        check_choice("missing", self.missing, MISSING_RULES)
+        self._coder(schema)
+
+    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
+        """Return the cut points, then the counts."""
+        return self._coder(schema).requires(cache) or cache.pending([self._counts(cache, schema)])
+
+    @abstractmethod
+    def _coder(self, schema: Schema) -> ColumnCoder: ...
+
+    @abstractmethod
+    def _counts(self, cache: StatisticsCache, schema: Schema) -> Statistic:
+        """Return the counts, which are filled once the cut points are in the cache."""
+
+
+class EntropyRelevance(CountRelevance, HasSelectionWarnings):
     """A relevance that is a function of H(X), H(Y) and I(X; Y).
 
     Parameters
@@ -55,21 +82,9 @@ class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
         How numeric columns and a numeric target are cut into intervals. None is MDL, which requires classes.
     """
 
-    unit: ClassVar[str] = "bits"
-
-    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
-        self.missing = missing
-        self.discretization = discretization
-
     @abstractmethod
     def _score(self, entropies: Floats) -> Floats:
         """Return scores from the entropies of columns, those of the target, and their mutual information, in bits: (3, n)."""
-
-    def check(self, schema: Schema) -> None:
-        """Raise DataError for a table without a target, or with a target that the discretization cannot use."""
-        super().check(schema)
-        check_choice("missing", self.missing, MISSING_RULES)
-        self._coder(schema)
 
     def adapt_to(self, schema: Schema) -> Self | None:
         """Return the relevance; for a numeric target, one with 10 intervals of equal frequency, as in CFS."""
@@ -81,8 +96,8 @@ class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
     def _coder(self, schema: Schema) -> ColumnCoder:
         return ColumnCoder(self.discretization or MDL(), schema, with_target=True, caller=type(self).__name__)
 
-    def _contingency_tables(self, coder: ColumnCoder, cache: StatisticsCache, schema: Schema) -> ContingencyTables:
-        coding = coder.coding(cache)
+    def _counts(self, cache: StatisticsCache, schema: Schema) -> ContingencyTables:
+        coding = self._coder(schema).coding(cache)
         pairs = [(int(j), schema.n_columns) for j in schema.used]
         cells = sum((coding.sizes[a] + 1) * (coding.sizes[b] + 1) for a, b in pairs)
         n_bytes = 8.0 * cells * (2 * n_threads() + 2)
@@ -94,14 +109,9 @@ class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
             )
         return ContingencyTables(pairs, coding)
 
-    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return the cut points, then the contingency tables."""
-        coder = self._coder(schema)
-        return coder.requires(cache) or cache.pending([self._contingency_tables(coder, cache, schema)])
-
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return the score of every column."""
-        tables = cache[self._contingency_tables(self._coder(schema), cache, schema)].tables
+        tables = cache[self._counts(cache, schema)].tables
         # Entropy of the column, entropy of the target, mutual information.
         entropies = np.zeros((len(tables), 3))
         for table, row in zip(tables, entropies, strict=True):
@@ -129,7 +139,7 @@ class EntropyRelevance(StatisticRelevance, HasSelectionWarnings):
         for table in tables:
             view = select_columns(weight_groups_equally(unweighted_sample(table)), many)
             cache = gather_statistics([self], view.reduce, view.schema)
-            counted = cache[self._contingency_tables(self._coder(view.schema), cache, view.schema)].tables
+            counted = cache[self._counts(cache, view.schema)].tables
             for j, values in zip(view.schema.used.tolist(), counted, strict=True):
                 counts[j].append(values[:, :-1] if self.missing == "category" else values[:-1, :-1])
         return counts
@@ -348,7 +358,7 @@ def symmetric_uncertainty(
     return float(kernels.symmetric_uncertainty(table, missing == "distribute", np.zeros(3)))
 
 
-class Entropy(StatisticRelevance):
+class Entropy(CountRelevance):
     """Shannon entropy of a column, in bits; no target is needed.
 
     .. math:: H(X) = -\\sum_x p(x) \\log_2 p(x)
@@ -378,31 +388,16 @@ class Entropy(StatisticRelevance):
     """
 
     needs_target: ClassVar[bool] = False
-    unit: ClassVar[str] = "bits"
-
-    def __init__(self, *, missing: MissingRule = "distribute", discretization: Discretization | None = None) -> None:
-        self.missing = missing
-        self.discretization = discretization
-
-    def check(self, schema: Schema) -> None:
-        """Raise DataError for a discretization that needs classes where there are none."""
-        check_choice("missing", self.missing, MISSING_RULES)
-        self._coder(schema)
 
     def _coder(self, schema: Schema) -> ColumnCoder:
         return ColumnCoder(self.discretization or EqualWidth(10), schema, with_target=False, caller="Entropy")
 
-    def requires(self, cache: StatisticsCache, schema: Schema) -> Sequence[Statistic]:
-        """Return the cut points, then the counts of values."""
-        coder = self._coder(schema)
-        return coder.requires(cache) or cache.pending([self._level_counts(coder, cache, schema)])
-
-    def _level_counts(self, coder: ColumnCoder, cache: StatisticsCache, schema: Schema) -> LevelCounts:
-        return LevelCounts(schema.used.tolist(), coder.coding(cache))
+    def _counts(self, cache: StatisticsCache, schema: Schema) -> LevelCounts:
+        return LevelCounts(schema.used.tolist(), self._coder(schema).coding(cache))
 
     def scores(self, cache: StatisticsCache, schema: Schema) -> Floats:
         """Return the entropy of every column."""
-        counts = cache[self._level_counts(self._coder(schema), cache, schema)].counts
+        counts = cache[self._counts(cache, schema)].counts
         scores = np.zeros(schema.n_columns)
         scores[schema.used] = [_entropy_bits(c if self.missing == "category" else c[:-1]) for c in counts]
         return scores

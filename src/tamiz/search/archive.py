@@ -145,6 +145,10 @@ _WORST_RANK: _Rank = (-(2**62), b"")
 _MASK_BYTES = 2**24
 
 
+# The attributes of an archive that state how its search ended.
+_END_STATE = ("stop_reason", "interrupted", "stopped_early", "n_steps_without_gain", "last_gain")
+
+
 class Archive(Serializable):
     """Every evaluated set of a search with its merit, and the best of them.
 
@@ -344,14 +348,7 @@ class Archive(Serializable):
             "min_size": self._min_size,
             "max_size": self._max_size,
             "min_gain": self._min_gain,
-            "n_unrecorded": self.n_unrecorded,
-            "tolerance": self.tolerance,
-            "bound": self.bound,
-            "stop_reason": self.stop_reason,
-            "interrupted": self.interrupted,
-            "stopped_early": self.stopped_early,
-            "n_steps_without_gain": self.n_steps_without_gain,
-            "last_gain": self.last_gain,
+            **{name: getattr(self, name) for name in ("n_unrecorded", "tolerance", "bound", *_END_STATE)},
             "parents": np.concatenate(
                 [np.empty((0, -(-self.n_columns // 8)), np.uint8), *(batch[1] for batch in complete)]
             ),
@@ -383,9 +380,8 @@ class Archive(Serializable):
             archive.record(candidates, archive.index.keys(candidates), state["merits"][span])
         archive.add_unrecorded(state["n_unrecorded"], state["bound"])
         archive.apply_tolerance(state["tolerance"])
-        archive.stop_reason, archive.interrupted = state["stop_reason"], state["interrupted"]
-        archive.stopped_early = state["stopped_early"]
-        archive.n_steps_without_gain, archive.last_gain = state["n_steps_without_gain"], state["last_gain"]
+        for name in _END_STATE:
+            setattr(archive, name, state[name])
         return archive
 
     def known_merits(self, candidates: Candidates) -> Floats:

@@ -97,17 +97,8 @@ class UnitQuadraticForm:
         )
 
     def unit_terms(self) -> UnitTerms:
-        """Return the arrays as the parameter of the kernels in `tamiz.kernels.subset_merits`."""
-        arrays = (
-            self.c,
-            self.self_terms,
-            self.pair_terms,
-            self.widths,
-            self.fixed_terms,
-            self.magnitudes,
-            self.size_limits,
-        )
-        return UnitTerms(*map(read_only, arrays))
+        """Return the arrays, in the order of the fields, as the parameter of the kernels in `tamiz.kernels.subset_merits`."""
+        return UnitTerms(*map(read_only, vars(self).values()))
 
     def merit(self, members: Masks) -> float:
         """Return the merit of a set of units with the fixed columns."""

@@ -13,8 +13,8 @@ from tamiz.table.base import Table
 from tamiz.table.duplicate_detection import compute_fingerprints, find_duplicate_columns
 from tamiz.table.views import select_columns, select_rows
 
-# Pairs of duplicate columns, and of selected copies, that a sentence names.
-_MAX_LISTED, _MAX_PAIRS = 5, 3
+# Pairs of columns that a sentence names: of columns that are not searched, and of selected copies.
+_MAX_LISTED, _MAX_COPIES = 5, 3
 ALLOW_DUPLICATES = "allow_duplicates=True (--allow-duplicates)"
 
 
@@ -50,10 +50,9 @@ def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[st
         ((name, kept),) = pairs
         sentence = f"{name!r} duplicates {kept!r} exactly and is not searched; use {ALLOW_DUPLICATES} to search both."
         return [Verdict("TZ301", sentence, columns)]
-    listed = ", ".join(f"{name!r} duplicates {kept!r}" for name, kept in pairs[:_MAX_LISTED])
-    more = f", and {len(pairs) - _MAX_LISTED:,} more" if len(pairs) > _MAX_LISTED else ""
+    listed = _join_pairs([f"{name!r} duplicates {kept!r}" for name, kept in pairs], _MAX_LISTED)
     sentence = (
-        f"{len(pairs):,} columns duplicate another exactly and are not searched: {listed}{more}; use {ALLOW_DUPLICATES} to search "
+        f"{len(pairs):,} columns duplicate another exactly and are not searched: {listed}; use {ALLOW_DUPLICATES} to search "
         "them as well."
     )
     return [Verdict("TZ301", sentence, columns)]
@@ -68,11 +67,10 @@ def selected_copies_warnings(table: Table, problem: Problem, selected: Sequence[
     pairs = [f"{names[j]!r} and {names[kept]!r}" for j, kept in same.items()]
     if not pairs:
         return []
-    more = f", and {len(pairs) - _MAX_PAIRS:,} more" if len(pairs) > _MAX_PAIRS else ""
     return [
         Verdict(
             "TZ301",
-            f"Selected columns are copies or recodings of each other: {', '.join(pairs[:_MAX_PAIRS])}{more}. One of a pair is "
+            f"Selected columns are copies or recodings of each other: {_join_pairs(pairs, _MAX_COPIES)}. One of a pair is "
             "enough; RedundancyFilter(threshold=0.99) before the search keeps one.",
             [names[j] for j in sorted({*same, *same.values()})],
         )
@@ -81,8 +79,6 @@ def selected_copies_warnings(table: Table, problem: Problem, selected: Sequence[
 
 # Limits: columns that are compared at all, and rows of a sample: 8e9 pairs of columns times rows take some seconds of one core.
 _MAX_COLUMNS, _MAX_ROWS, _MIN_ROWS, _MAX_WORK = 3000, 100_000, 1000, 8_000_000_000
-# Pairs that a sentence names.
-_MAX_NAMED = 5
 
 
 def equivalent_columns(
@@ -167,13 +163,17 @@ def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[
     if not same:
         return []
     pairs = [f"{names[j]!r} is equivalent to {names[kept]!r}" for j, kept in same.items()]
-    more = f", and {len(pairs) - _MAX_NAMED:,} more" if len(pairs) > _MAX_NAMED else ""
     number = "1 column is" if len(pairs) == 1 else f"{len(pairs):,} columns are"
     return [
         Verdict(
             "TZ301",
             f"{number} not searched, because each has an association of at least 0.99 with another one: "
-            f"{', '.join(pairs[:_MAX_NAMED])}{more}.",
+            f"{_join_pairs(pairs, _MAX_LISTED)}.",
             [names[j] for j in sorted({*same, *same.values()})],
         )
     ]
+
+
+def _join_pairs(pairs: Sequence[str], limit: int) -> str:
+    more = f", and {len(pairs) - limit:,} more" if len(pairs) > limit else ""
+    return ", ".join(pairs[:limit]) + more

@@ -300,6 +300,7 @@ class SubsetSelector(Selector):
         null : PermutationNull or None
             As `permutation_null` returns it.
         """
+        check_is_fitted(self)
         if null is None:
             return []
         n = int(self.support_.sum())
@@ -531,6 +532,7 @@ def _best_set(archive: Archive, evaluator: Evaluator) -> Masks:
         return archive.mask(archive.best)
     if archive.interrupted:
         raise KeyboardInterrupt
+    warn_user(evaluator.notes())
     if len(archive) and np.isneginf(archive.merits).all():
         raise DataError(f"No evaluated set has a score. {' '.join(evaluator.notes())}".strip())
     raise ValueError(
