@@ -40,8 +40,8 @@ from tamiz.exceptions import DataError
 from tamiz.models.estimators import check_metadata
 from tamiz.models.fold_scorer import SetScores, score_folds
 from tamiz.models.folds import Folds, draw_folds
-from tamiz.models.named_models import resolve_model
-from tamiz.models.scoring import check_scoring_target, resolve_scoring
+from tamiz.models.named_models import Model, resolve_model
+from tamiz.models.scoring import Scoring, check_scoring_target, resolve_scoring
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.codec import JsonResult
 from tamiz.runtime.random import Seed, integer_seed, make_rng
@@ -55,7 +55,7 @@ from tamiz.selection.subset_record import PermutationNull
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.factory import as_table
-from tamiz.table.schema import Column
+from tamiz.table.schema import Column, Schema
 from tamiz.table.views import (
     AppendedColumns,
     select_columns,
@@ -184,22 +184,10 @@ def selection_report(
         table = with_metadata(as_table(X, y, sample_weight, groups=groups, time=time), params or {})
         opened, row_notes = open_rows("selection_report", table, None, n_splits, rng)
         schema = opened.schema
-        of_merit = adapter.model_and_scoring(schema) if model is None else None
-        if of_merit is None:
-            default = "naive_bayes" if schema.has_classes else "knn"
-            scored_model = resolve_model(default if model is None else model, schema, parameter="model")
-        else:
-            scored_model = of_merit[0]
-            scoring = of_merit[1] if scoring is None else scoring
-        for part in (adapter, scored_model):
-            part.check(schema)
+        scored_model, scoring = _choose_model(adapter, schema, model, scoring)
         folds = draw_folds(opened, n_splits, rng)
-        default_scorings, scoring_notes = resolve_scorings(None, opened, folds, [scored_model])
-        scorer = default_scorings[0] if scoring is None else resolve_scoring(scoring, has_classes=schema.has_classes)
-        scorer.check_weights(schema)
-        check_scoring_target(scorer, schema, opened.target_values()[folds.used_rows])
-        others = [one for one in default_scorings if one.name != scorer.name] if schema.has_classes else []
-        trial = Trial(opened, folds, {"": scored_model}, [scorer, *others], model_seed(random_state, folds))
+        scorings, scoring_notes = _choose_scorings(opened, folds, scored_model, scoring)
+        trial = Trial(opened, folds, {"": scored_model}, scorings, model_seed(random_state, folds))
         with capture_warnings() as search_warnings:
             choice = adapter.select(opened, folds.table_seed, journal=True)
         fold_sets, fold_messages = select_in_folds(adapter, opened, folds)
@@ -218,7 +206,7 @@ def selection_report(
         notes.append(
             f"{n_shuffles} shuffled targets, by the size of the table; n_permutations of selection_report sets another number."
         )
-    if scores[scorer.name].all_columns is None:
+    if scores[scorings[0].name].all_columns is None:
         notes.append("The score on all columns was not computed: the rows do not fit in memory.")
     deciding, *beside = scores
     candidate_mask = np.zeros(schema.n_columns, dtype=bool)
@@ -226,7 +214,7 @@ def selection_report(
     return SelectionReport(
         selector=adapter.label,
         model=scored_model.label,
-        scoring=scorer.name,
+        scoring=scorings[0].name,
         folds_description=folds.description,
         n_samples=len(folds.used_rows),
         n_columns=schema.n_columns,
@@ -246,6 +234,30 @@ def selection_report(
         notes=tuple(notes),
         seed=integer_seed(random_state),
     )
+
+
+def _choose_model(adapter: SelectorAdapter, schema: Schema, model: Any, scoring: Any) -> tuple[Model, Any]:
+    """Return the model that scores the columns, the one of the merit where none is requested, and the requested score, if any."""
+    of_merit = adapter.model_and_scoring(schema) if model is None else None
+    if of_merit is None:
+        default = "naive_bayes" if schema.has_classes else "knn"
+        chosen = resolve_model(default if model is None else model, schema, parameter="model")
+    else:
+        chosen = of_merit[0]
+        scoring = of_merit[1] if scoring is None else scoring
+    for part in (adapter, chosen):
+        part.check(schema)
+    return chosen, scoring
+
+
+def _choose_scorings(table: Table, folds: Folds, model: Model, scoring: Any) -> tuple[list[Scoring], Sequence[Verdict]]:
+    """Return the scores, the requested one first, and what is noted of the default ones."""
+    schema = table.schema
+    usual, notes = resolve_scorings(None, table, folds, [model])
+    first = usual[0] if scoring is None else resolve_scoring(scoring, has_classes=schema.has_classes)
+    first.check_weights(schema)
+    check_scoring_target(first, schema, table.target_values()[folds.used_rows])
+    return [first, *(one for one in usual if schema.has_classes and one.name != first.name)], notes
 
 
 def _score_roles(trial: Trial, support: Masks, fold_sets: Masks) -> tuple[dict[str, RoleScores], list[Verdict]]:
@@ -635,17 +647,8 @@ def run_noise_experiment(
         draws = [rng.standard_normal((table.schema.n_rows, sizes[-1])) for _ in range(n_draws)]
         noise_table = _NoiseTable.build(table, draws, best)
         requested = None if scoring is None else [scoring]
-        own = Trial.open(rows, folds, models, requested, model_seed(random_state, folds))
-        trial = replace(
-            own,
-            table=noise_table.table,
-            # Added columns are not in the user's table, whose rows a model without encoding would get.
-            models={
-                name: replace(one, encoding="standard") if one.encoding == "none" and not one.reads_table else one
-                for name, one in own.models.items()
-            },
-            scorings=own.scorings[:1],
-        )
+        trial = Trial.open(rows, folds, models, requested, model_seed(random_state, folds))
+        trial = _with_noise(trial, noise_table)
         adapter = adapt_selector(selector)
         # First, so that an unsupported merit raises before any model is fitted.
         chosen = _select_in_folds(adapter, noise_table, selection_sizes, folds)
@@ -683,6 +686,16 @@ def run_noise_experiment(
         notes=(*messages, *folds.fold_notes),
         seed=trial.seed,
     )
+
+
+def _with_noise(trial: Trial, noise_table: _NoiseTable) -> Trial:
+    """Return the trial on the table with added columns, by its first score."""
+    # Added columns are not in the user's table, whose rows a model without encoding would get.
+    models = {
+        name: replace(one, encoding="standard") if one.encoding == "none" and not one.reads_table else one
+        for name, one in trial.models.items()
+    }
+    return replace(trial, table=noise_table.table, models=models, scorings=trial.scorings[:1])
 
 
 def _select_in_folds(

@@ -324,23 +324,10 @@ def recommend_columns(
         chosen, rejected, apparent = _choose(trial, pool)
         made = _score_candidates(trial, found, pool, chosen, list(rejected))
         sets = pool.chosen_without_each_fold(chosen, list(rejected))
-    rejection_notes = [
-        Verdict(
-            "TZ304",
-            f"{found[pool.names[at]].label} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
-            "columns that it selects on all rows differ from those in the folds, and are not shown to be as good.",
-        )
-        for at, model in rejected.items()
-        if model == pool.model
-    ]
-    if others := list(dict.fromkeys(trial.models[model].label for model in rejected.values() if model != pool.model)):
-        n = sum(model != pool.model for model in rejected.values())
-        sentence = (
-            f"{n} smaller selection{'s are' if n > 1 else ' is'} not recommended, because on them {list_names(others)} loses more, "
-            "which may be the best model on all columns."
-        )
-        rejection_notes.append(Verdict("TZ303", sentence))
-    notes = (*trial.row_notes, *trial.model_notes, *failure_notes, *fit_notes, *rejection_notes)
+    labels = {name: one.label for name, one in found.items()}
+    notes = (
+        *trial.row_notes, *trial.model_notes, *failure_notes, *fit_notes, *_rejection_notes(trial, pool, rejected, labels),
+    )  # fmt: skip
     warn_user(notes)
     return Recommendation(
         candidates=made,
@@ -362,6 +349,29 @@ def recommend_columns(
         seed=trial.seed,
         requested=recommend is not None,
     )
+
+
+def _rejection_notes(
+    trial: Trial, pool: _Pool, rejected: Mapping[int, str], labels: Mapping[str, str]
+) -> list[Verdict]:
+    """Return why smaller selections are not recommended, each with the model that decided so; `labels` are those of candidates."""
+    notes = [
+        Verdict(
+            "TZ304",
+            f"{labels[pool.names[at]]} with {pool.sizes[at]} column{'s' * int(pool.sizes[at] != 1)} is not recommended: the "
+            "columns that it selects on all rows differ from those in the folds, and are not shown to be as good.",
+        )
+        for at, model in rejected.items()
+        if model == pool.model
+    ]
+    if others := list(dict.fromkeys(trial.models[model].label for model in rejected.values() if model != pool.model)):
+        n = sum(model != pool.model for model in rejected.values())
+        sentence = (
+            f"{n} smaller selection{'s are' if n > 1 else ' is'} not recommended, because on them {list_names(others)} loses more, "
+            "which may be the best model on all columns."
+        )
+        notes.append(Verdict("TZ303", sentence))
+    return notes
 
 
 @dataclass(frozen=True)

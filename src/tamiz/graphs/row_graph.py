@@ -50,10 +50,7 @@ class RowGraph:
     map_columns: list[int] | None = None
 
     def with_graph(self, method: GraphMethod, *, connected: bool = False) -> GraphMethod:
-        """Return a clone with this graph, or if `connected` the connected one where the method needs it; or the method unchanged.
-
-        Only methods with a parameter `graph` that is None are cloned.
-        """
+        """Return a clone of a method that needs a graph with this one, the connected one if it needs that; else the method."""
         if not needs_graph(method):
             return method
         joined = self.connected_graph if connected and needs_connected_graph(method) else None

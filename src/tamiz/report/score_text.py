@@ -270,9 +270,6 @@ def _mean_and_error(rate: Rate) -> str:
     return f"{format_percent(rate.mean)} ± {format_percent(rate.standard_error)}"
 
 
-# The scores in their order, and their meaning.
-
-
 # Digits of the measures; maps that look equal are equally good.
 DECIMALS = 3
 
