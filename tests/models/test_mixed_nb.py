@@ -275,7 +275,7 @@ def test_where_every_fold_has_all_levels_it_is_the_score_of_cross_validation(sco
     frame, y = mixed(8, 120)
     y = y == y[0] if scoring == "roc_auc" else y
     found = evaluator_of(frame, y, MixedNB(), StratifiedKFold(4), scoring)
-    assert ("is not refitted" in found.method) == (scoring != "roc_auc_ovr")
+    assert ("is not refitted" in found.info.method) == (scoring != "roc_auc_ovr")
     masks = np.random.default_rng(0).random((8, 5)) < 0.6
     masks[:, 0] = True
     for mask, scores in zip(masks, found.fold_scores(Candidates.from_masks(masks)), strict=True):
