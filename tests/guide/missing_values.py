@@ -6,9 +6,9 @@ from tamiz.report.records import StudyRecord
 from tamiz.report.text import count_with_noun, format_percent
 
 
-def collect_missing_values(result: StudyRecord) -> dict[str, Any] | None:
+def collect_missing_values(record: StudyRecord) -> dict[str, Any] | None:
     """Return the columns with missing values; None without any."""
-    table = result.table
+    table = record.table
     columns = sorted((one for one in table.columns if one.n_missing), key=lambda one: -one.n_missing)
     if not columns:
         return None

@@ -29,9 +29,9 @@ _MEANING_OF_P = {
 }
 
 
-def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
+def collect_assessment(record: StudyRecord) -> dict[str, Any] | None:
     """Return verdict, scores, stability, permutation null distribution, error rates; None if the selection was not assessed."""
-    assessed = result.reliability
+    assessed = record.reliability
     if assessed is None:
         return None
     score_format = ScoreFormat(assessed.scoring)
@@ -42,7 +42,7 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         [(one.mean, nested if one is assessed.nested else None) for one in scores.values()], score_format
     )
     # Of all columns nothing is selected.
-    keeps_all = result.recommendation is not None and result.recommendation.keeps_all
+    keeps_all = record.recommendation is not None and record.recommendation.keeps_all
     return {
         "folded": True,
         "lead": assessment_verdict(assessed),
@@ -61,8 +61,8 @@ def collect_assessment(result: StudyRecord) -> dict[str, Any] | None:
         "clipped_note": score_format.clipping_note({label_in_sentence(name): one.mean for name, one in scores.items()}),
         "stability": "" if keeps_all else f"Stability {assessed.stability.sentence}",
         "null": _permutation_null(assessed),
-        "error_rates": collect_error_rates(result),
-        "notes": unshown_notes(result, result.recommendation, result.noise_experiment, assessed),
+        "error_rates": collect_error_rates(record),
+        "notes": unshown_notes(record, record.recommendation, record.noise_experiment, assessed),
     }
 
 

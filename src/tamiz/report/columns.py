@@ -50,12 +50,12 @@ _MERIT_TOLERANCE = 1e-12
 _NEGLIGIBLE_UNCERTAINTY = 0.01
 
 
-def collect_columns(result: StudyRecord) -> dict[str, Any]:
+def collect_columns(record: StudyRecord) -> dict[str, Any]:
     """Return one row per column, best first by the mean rank, with its evidence."""
-    evidence = ColumnEvidence(result)
+    evidence = ColumnEvidence(record)
     names = evidence.names
     rows = [{**evidence.row(name), **evidence.details(name)} for name in names[:_MAX_LISTED]]
-    groups = () if result.distributions is None else result.distributions.groups
+    groups = () if record.distributions is None else record.distributions.groups
     states = [row["state"] for row in rows]
     return {
         "rows": rows,
@@ -72,25 +72,25 @@ def collect_columns(result: StudyRecord) -> dict[str, Any]:
         "has_missing": any(row["missing"] for row in rows),
         "n_columns": len(names),
         "has_kept": bool(evidence.kept),
-        "ranking": ranking_notes(result),
+        "ranking": ranking_notes(record),
     }
 
 
 class ColumnEvidence:
     """What a study found about each column, by name: best first, without a target as in the table; excluded ones last."""
 
-    def __init__(self, result: StudyRecord) -> None:
-        ranking = result.ranking
+    def __init__(self, record: StudyRecord) -> None:
+        ranking = record.ranking
         self.ranking = None if ranking is None or not ranking.criteria else ranking
-        self.has_target = result.table.target is not None
-        self.kept = set(initial_selection(result))
-        self.reasons = column_reasons(result)
-        self.columns = {column.name: column for column in result.table.columns}
+        self.has_target = record.table.target is not None
+        self.kept = set(initial_selection(record))
+        self.reasons = column_reasons(record)
+        self.columns = {column.name: column for column in record.table.columns}
         self.names = sorted(self.columns, key=lambda name: self.columns[name].exclusion is not None)
-        self.n_rows = result.table.n_rows_used
-        found = () if result.distributions is None else result.distributions.columns
+        self.n_rows = record.table.n_rows_used
+        found = () if record.distributions is None else record.distributions.columns
         self.logarithmic = {one.name for one in found if one.is_logarithmic}
-        self.pictures = drawing.distribution_pictures(result.distributions)
+        self.pictures = drawing.distribution_pictures(record.distributions)
         self.place = {} if self.ranking is None else {name: j for j, name in enumerate(self.ranking.columns)}
         self.scale = drawing.Scale(1.0, 2.0)
         if self.ranking is not None:
@@ -100,9 +100,9 @@ class ColumnEvidence:
             self.scale = drawing.Scale(1.0, max(float(n_ranked), 2.0))
         self.tests = None if self.ranking is None else self.ranking.tests
         self.associations = {} if self.ranking is None else self.ranking.associations
-        self.recommendation = result.recommendation
-        self.decisions = {one.name: one for one in result.decisions}
-        self.subset, self.reliability = result.subset, result.reliability
+        self.recommendation = record.recommendation
+        self.decisions = {one.name: one for one in record.decisions}
+        self.subset, self.reliability = record.subset, record.reliability
         self.subset_reasons = {} if self.subset is None else {one.name: one for one in self.subset.reasons}
         self.shares = {} if self.reliability is None else self.reliability.frequency_by_name
 
@@ -261,14 +261,14 @@ def _short_association(text: str) -> str:
     )
 
 
-def ranking_notes(result: StudyRecord) -> dict[str, Any] | None:
+def ranking_notes(record: StudyRecord) -> dict[str, Any] | None:
     """Return the lead of the ranking, its criteria, and the notes on its scores and tests; None without a ranking."""
-    ranking, target = result.ranking, shorten(result.table.target, 40) if result.table.target is not None else ""
+    ranking, target = record.ranking, shorten(record.table.target, 40) if record.table.target is not None else ""
     if ranking is None or not ranking.criteria:
         return None
     mean_rank, tests, (_, criteria) = ranking.mean_rank, ranking.tests, ranking.criteria_counted_first()
     return {
-        "lead": _lead(ranking, target, result.table.leaking) if target else "",
+        "lead": _lead(ranking, target, record.table.leaking) if target else "",
         "criteria": criteria,
         "mean_rank": mean_rank,
         "has_intervals": mean_rank is not None and any(mean_rank.intervals),

@@ -96,24 +96,24 @@ _PAGE_ASSETS = ("page", "figures", "verdict", "tables", "takeaway")
 _LAST_ASSETS = ("state",)
 
 
-def render(result: StudyRecord) -> str:
+def render(record: StudyRecord) -> str:
     """Return a result as one HTML page without network requests; the same result gives the same bytes."""
     found = [
         {"id": entry.name, "label": entry.label, "shown": shown}
         for entry in registry.of_kind("section")
-        if (shown := _collect_section(entry, result))
+        if (shown := _collect_section(entry, record))
     ]
     assets = (*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section")), *_LAST_ASSETS)
     # All scripts share one function scope.
     script = f'"use strict";\n(() => {{\n{_read_assets("js", assets)}}})();\n'
-    data = to_json(result)
+    data = to_json(record)
     packed = pack_rows(data)
     return (
         make_environment()
         .get_template("page.html")
         .render(
-            result=result,
-            verdict=collect_verdict(result),
+            record=record,
+            verdict=collect_verdict(record),
             sections=[one for one in found if not one["shown"].get("folded")],
             details=[one for one in found if one["shown"].get("folded")],
             style=read_styles(*assets),
@@ -121,15 +121,15 @@ def render(result: StudyRecord) -> str:
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
             numbers=_compress(text.script_json(data)),
             packed=_compress(packed) if packed else "",
-            chosen={"columns": [column.name for column in result.table.columns], "kept": initial_selection(result)},
+            chosen={"columns": [column.name for column in record.table.columns], "kept": initial_selection(record)},
         )
     )
 
 
-def collect_charts(result: StudyRecord) -> dict[str, Chart]:
+def collect_charts(record: StudyRecord) -> dict[str, Chart]:
     """Return the charts of the sections, and the maps as charts, by their names on the page."""
     found: dict[str, Chart] = {}
-    waiting = [_collect_section(entry, result) for entry in registry.of_kind("section")]
+    waiting = [_collect_section(entry, record) for entry in registry.of_kind("section")]
     while waiting:
         one = waiting.pop(0)
         if isinstance(one, Chart):
@@ -139,12 +139,12 @@ def collect_charts(result: StudyRecord) -> dict[str, Chart]:
     return found
 
 
-def render_verdict(result: StudyRecord) -> str:
+def render_verdict(record: StudyRecord) -> str:
     """Return the first screen as a page of its own, without scripts."""
     return (
         make_environment()
         .get_template("verdict_page.html")
-        .render(result=result, verdict=collect_verdict(result), style=read_styles("page", "verdict"))
+        .render(record=record, verdict=collect_verdict(record), style=read_styles("page", "verdict"))
     )
 
 
@@ -158,10 +158,10 @@ def _read_assets(extension: str, names: Iterable[str]) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
 
 
-def _collect_section(entry: Entry, result: StudyRecord) -> Any:
+def _collect_section(entry: Entry, record: StudyRecord) -> Any:
     """Return the context of a section; an exception gets a note that names the section."""
     try:
-        return entry.load()(result)
+        return entry.load()(record)
     except Exception as error:
         error.add_note(f" in the section {entry.label!r}")
         raise

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 _MIN_RECALL = 0.95
 
 
-def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
+def collect_graph(record: StudyRecord) -> dict[str, Any] | None:
     """Return the facts, warnings, components, and the histogram of neighbours; None without a graph."""
-    graph = result.graph
+    graph = record.graph
     if graph is None:
         return None
     sizes = graph.components.sizes
@@ -54,8 +54,8 @@ def collect_graph(result: StudyRecord) -> dict[str, Any] | None:
     return {
         "folded": True,
         "lead": f"{edges_text(graph)}{'; it is complete, so it has no information on neighbours' if _is_complete(graph) else ''}.",
-        "facts": list(_facts(graph, result.table.n_rows_used)),
-        "cautions": list(_graph_warnings(graph, len(result.table.classes))),
+        "facts": list(_facts(graph, record.table.n_rows_used)),
+        "cautions": list(_graph_warnings(graph, len(record.table.classes))),
         "components": [(f"{i + 1:,}", f"{size:,}", format_percent(size / graph.n_rows)) for i, size in enumerate(sizes)]
         if several
         else [],
@@ -153,23 +153,23 @@ _CLUSTERS_SHOWN, _CONDITION_WIDTH, _MIN_SHARE, _MIN_COVERAGE = 12, 80, 0.05, 0.8
 _ROUNDING = 1e-9
 
 
-def collect_maps(result: StudyRecord) -> dict[str, Any] | None:
+def collect_maps(record: StudyRecord) -> dict[str, Any] | None:
     """Return each map with its points, spectrum and axes, and the colourings; None without maps."""
-    if not result.maps:
+    if not record.maps:
         return None
-    drawn = [reduced for reduced in result.maps if reduced.points is not None]
-    best = most_trusted_map(result) or 0
-    first = next(iter(result.colors), None)
-    years = {column.name for column in result.table.columns if column.has_years}
-    maps = [_map_context(result, index, first) | {"open": index == best} for index in range(len(result.maps))]
+    drawn = [reduced for reduced in record.maps if reduced.points is not None]
+    best = most_trusted_map(record) or 0
+    first = next(iter(record.colors), None)
+    years = {column.name for column in record.table.columns if column.has_years}
+    maps = [_map_context(record, index, first) | {"open": index == best} for index in range(len(record.maps))]
     shown = [one["drawn"] for one in maps]
-    colors = [_coloring(column, index) | {"years": column.name in years} for index, column in enumerate(result.colors)]
+    colors = [_coloring(column, index) | {"years": column.name in years} for index, column in enumerate(record.colors)]
     return {
-        "points": _points_text(result, len(drawn[0].rows)) if any(shown) else None,
+        "points": _points_text(record, len(drawn[0].rows)) if any(shown) else None,
         "maps": maps,
         "legend": _legend(first),
         "has_arrows": any(one["arrows"] for one in maps),
-        "about": {"maps": shown, "colors": [*colors, *(_row_colorings(result.quality) if drawn else ())]},
+        "about": {"maps": shown, "colors": [*colors, *(_row_colorings(record.quality) if drawn else ())]},
     }
 
 
@@ -201,15 +201,15 @@ def _map_chart(reduced: MapRecord, index: int, color: ColorColumn | None) -> Cha
     return Chart(f"{_key(index)}-points", display.plot, f"The rows as points by {reduced.label}.", 480, 320)
 
 
-def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> dict[str, Any]:
-    fitted_map = result.maps[index]
+def _map_context(record: StudyRecord, index: int, color: ColorColumn | None) -> dict[str, Any]:
+    fitted_map = record.maps[index]
     head = {
         "key": _key(index),
         "label": fitted_map.label,
         "notes": fitted_map.notes,
         "chart": _map_chart(fitted_map, index, color),
-        "trust": trust_text(result.quality, index),
-        "chance_rows": chance_rows_text(result.quality, index),
+        "trust": trust_text(record.quality, index),
+        "chance_rows": chance_rows_text(record.quality, index),
     }
     if single_point := _single_point_note(fitted_map):
         nothing = dict.fromkeys(("near", "arrows", "drawn", "picture", "spectrum", "axes", "clusters", "left_out"))
@@ -234,7 +234,7 @@ def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> 
         **head,
         "lead": any_axes or explained or fitted_map.proximity_note,
         "near": " ".join(filter(None, [near, "Both axes have the same scale." if one_scale else ""])),
-        "arrows": _arrows_text(len(over), fitted_map.loadings, {column.name for column in result.table.columns}),
+        "arrows": _arrows_text(len(over), fitted_map.loadings, {column.name for column in record.table.columns}),
         "drawn": None
         if points is None
         else {
@@ -248,7 +248,7 @@ def _map_context(result: StudyRecord, index: int, color: ColorColumn | None) -> 
         "picture": None if points is None else drawing.map_picture(points, color, one_scale=one_scale),
         "spectrum": _spectrum(spectrum, f"{_key(index)}-spectrum"),
         "axes": None if any_axes else collect_axes(fitted_map),
-        "clusters": None if any_axes else collect_clusters(fitted_map.clusters, result.map_columns),
+        "clusters": None if any_axes else collect_clusters(fitted_map.clusters, record.map_columns),
         "galleries": fitted_map.galleries,
         "left_out": points is None,
     }
@@ -304,14 +304,14 @@ def _arrows_text(n_arrows: int, loadings: Loadings, columns: set[str]) -> str:
     return f"Each arrow is a {what}: rows further along it have {larger}.{which}"
 
 
-def _points_text(result: StudyRecord, n_points: int) -> str:
+def _points_text(record: StudyRecord, n_points: int) -> str:
     """Return which rows the maps show, and which columns they use unless these are all."""
-    n_rows, used = result.table.n_rows_used, result.map_columns
+    n_rows, used = record.table.n_rows_used, record.map_columns
     which = f"{n_points:,}" if n_points < n_rows else "each"
     text = f"A map shows {which} of the {count_with_noun(n_rows, 'row')} as a point in two dimensions."
     if used is None:
         return text
-    numeric = {column.name for column in result.table.columns if column.kind in _NUMBERS}
+    numeric = {column.name for column in record.table.columns if column.kind in _NUMBERS}
     columns = count_with_noun(len(used), "numeric column" if numeric.issuperset(used) else "column")
     return f"{text} The maps use {columns}; the others are colours (--map-columns all uses them)."
 

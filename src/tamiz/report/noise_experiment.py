@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tamiz.report.records import StudyRecord
 
 
-def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
+def collect_noise_experiment(record: StudyRecord) -> dict[str, Any] | None:
     """Return the scores of models as random columns or copies are added; None without a noise experiment."""
-    experiment = result.noise_experiment
+    experiment = record.noise_experiment
     if experiment is None:
         return None
     span, searched = score_range(experiment), experiment.selection_n_added
@@ -53,7 +53,7 @@ def collect_noise_experiment(result: StudyRecord) -> dict[str, Any] | None:
             }
             for added in experiment.added
         ],
-        "notes": unshown_notes(result, result.recommendation, experiment),
+        "notes": unshown_notes(record, record.recommendation, experiment),
     }
 
 

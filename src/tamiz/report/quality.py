@@ -58,12 +58,12 @@ _NAME_WIDTH = 40
 _NEIGHBOUR_MEASURES = ("trustworthiness", "continuity", "neighborhood_recall", _NEIGHBOUR_MEASURE)
 
 
-def collect_quality(result: StudyRecord) -> dict[str, Any] | None:
+def collect_quality(record: StudyRecord) -> dict[str, Any] | None:
     """Return a row per measure, a column per map, the curves R_NX and the Shepard diagrams; None if no map was evaluated."""
-    quality, table = result.quality, result.table
+    quality, table = record.quality, record.table
     if quality is None:
         return None
-    names = [reduced.label for reduced in result.maps]
+    names = [reduced.label for reduced in record.maps]
     weights = [one.weight for one in table.classes]
     guess = f"; always predicting the largest class gives {max(weights) / sum(weights):.{DECIMALS}f}" if weights else ""
     target = "" if table.target is None else shorten(table.target, 40)

@@ -51,16 +51,16 @@ _METHODS = {
 }
 
 
-def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
+def collect_recommendation(record: StudyRecord) -> dict[str, Any] | None:
     """Return the recommended columns, their cost for each model, and all selections; None if selections were not compared."""
-    found = result.recommendation
+    found = record.recommendation
     if found is None:
         return None
     methods = [_METHODS[name] for name in found.candidates if name in _METHODS]
     return {
-        "kept": _kept_text(found, result.table),
+        "kept": _kept_text(found, record.table),
         "measured": _measured_text(found),
-        "chart": _chart(found, result.table),
+        "chart": _chart(found, record.table),
         "cost": recommendation_cost(found),
         "design": f"{count_with_noun(found.n_samples, 'row')}, {found.folds_description}. Every selection is repeated "
         f"inside each fold, on its training rows: {'; '.join(methods)}. Below each score is its difference from the score with all "
@@ -68,13 +68,13 @@ def collect_recommendation(result: StudyRecord) -> dict[str, Any] | None:
         "models": list(found.models.values()),
         "groups": [_score_rows(found, scoring) for scoring in found.scorings],
         "rule": _rule_text(found),
-        "notes": unshown_notes(result, found),
+        "notes": unshown_notes(record, found),
     }
 
 
-def initial_selection(result: StudyRecord) -> Sequence[str]:
+def initial_selection(record: StudyRecord) -> Sequence[str]:
     """Return the initial choice of columns on the page: those recommended, else the subset unless it may be chance, else none."""
-    found, subset = result.recommendation, result.subset
+    found, subset = record.recommendation, record.subset
     return found.columns if found is not None else [] if subset is None else subset.columns
 
 
@@ -189,21 +189,21 @@ def decision_sentence(one: ColumnDecision, found: Recommendation) -> str:
     }[decision_code(one, found)]
 
 
-def column_reasons(result: StudyRecord) -> dict[str, tuple[str, str]]:
+def column_reasons(record: StudyRecord) -> dict[str, tuple[str, str]]:
     """Return a code (that of a decision, "leak", "excluded" or "other") and a few words for every column with a reason."""
     found: dict[str, tuple[str, str]] = {}
-    for column in result.table.columns:
+    for column in record.table.columns:
         if column.exclusion:
             found[column.name] = "excluded", column.exclusion
         elif column.same_as:
             found[column.name] = "other", f"same as {shorten(column.same_as, 30)}"
-    if (recommendation := result.recommendation) is not None:
-        for one in result.decisions:
+    if (recommendation := record.recommendation) is not None:
+        for one in record.decisions:
             code = decision_code(one, recommendation)
             by = one.same_as or one.redundant_with
             known = found.get(one.name, ("", ""))[1] if code == "kept" else ""
             found[one.name] = code, known or (f"redundant with {shorten(by, 30)}" if code == "same" else _REASONS[code])
-    leaks = () if result.leakage_exclusion is None else result.leakage_exclusion.columns
+    leaks = () if record.leakage_exclusion is None else record.leakage_exclusion.columns
     return found | dict.fromkeys(leaks, ("leak", "possible leak"))
 
 

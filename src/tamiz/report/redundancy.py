@@ -63,23 +63,23 @@ _MAX_PAIRS, _MAX_GROUPS = 8, 20
 _STEPS = 255
 
 
-def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
+def collect_redundancy(record: StudyRecord) -> dict[str, Any] | None:
     """Return the matrix, its strongest pairs, and the redundant groups; None if there were fewer than two columns to compare."""
-    found = result.redundancy
+    found = record.redundancy
     if found is None:
         return None
-    names, kept = found.columns, set() if result.recommendation is None else {*result.recommendation.columns}
+    names, kept = found.columns, set() if record.recommendation is None else {*record.recommendation.columns}
     groups = [replace(one, keep=one.first_of(kept) or one.keep) for one in found.groups]
     shares = [step / _STEPS for step in found.pair_steps]
     measures = [found.measures[k] for k in found.pair_measures]
     pairs = sorted(zip(shares, itertools.combinations(names, 2), measures, strict=True), key=lambda pair: -pair[0])
     grouped = {name for group in groups for name in group.columns}
     # A constant column is not compared, and not worth keeping.
-    columns = [column.name for column in result.table.columns if not (column.exclusion or column.constant)]
+    columns = [column.name for column in record.table.columns if not (column.exclusion or column.constant)]
     others = [name for name in columns if name not in grouped]
     return {
         # In place of the recommendation.
-        "folded": result.recommendation is not None,
+        "folded": record.recommendation is not None,
         "found": found,
         "lead": _lead(found, pairs[0]),
         "pairs": pairs[:_MAX_PAIRS],
@@ -88,7 +88,7 @@ def collect_redundancy(result: StudyRecord) -> dict[str, Any] | None:
         # Rounding to two digits must not show a value below the threshold.
         "groups": [(group, _value_text(group.measure, max(group.min_value, found.threshold))) for group in groups],
         "n_shown": _MAX_GROUPS,
-        "method": _method_text(found, result.table.n_rows_used),
+        "method": _method_text(found, record.table.n_rows_used),
         "choice": {
             "groups": [{"columns": g.columns, "keep": g.columns.index(g.keep)} for g in groups],
             "others": others,

@@ -170,10 +170,10 @@ def mark_scores(
     return scale, [scale.mark(mean, interval) for mean, *interval in clipped]
 
 
-def unshown_notes(result: StudyRecord, *parts: Any) -> list[str]:
+def unshown_notes(record: StudyRecord, *parts: Any) -> list[str]:
     """Return the notes of the last of some parts of a result that neither its warnings nor the other parts have."""
     *others, last = parts
-    shown = {*result.warnings, *(note for one in others if one is not None for note in one.notes)}
+    shown = {*record.warnings, *(note for one in others if one is not None for note in one.notes)}
     return [note for note in last.notes if note not in shown]
 
 
@@ -210,16 +210,16 @@ _STRENGTHS = {
 }
 
 
-def collect_error_rates(result: StudyRecord) -> dict[str, Any] | None:
+def collect_error_rates(record: StudyRecord) -> dict[str, Any] | None:
     """Return the sentences and the notes on error rates; None if there are none."""
-    assessment, rates = result.reliability, result.error_rates
+    assessment, rates = record.reliability, record.error_rates
     if assessment is None or rates is None:
         return None
     return {
         "finding": error_rates_text(rates),
         "design": error_rates_design(rates, has_gain=assessment.beats_baseline and assessment.beats_chance),
         "often": _often_false_text(rates),
-        "notes": unshown_notes(result, result.recommendation, result.noise_experiment, assessment, rates),
+        "notes": unshown_notes(record, record.recommendation, record.noise_experiment, assessment, rates),
     }
 
 
@@ -278,17 +278,17 @@ DECIMALS = 3
 _TRUSTED, _MOSTLY_TRUSTED = 0.9, 0.8
 
 
-def most_trusted_map(result: StudyRecord) -> int | None:
+def most_trusted_map(record: StudyRecord) -> int | None:
     """Return the number of the map with the largest sum of trustworthiness and rank correlation; None without such a map.
 
     By neighbours alone, islands without a meaning win where categories split the rows.
     """
     shown = [
-        k for k, one in enumerate(result.maps) if one.points and any(point != one.points[0] for point in one.points)
+        k for k, one in enumerate(record.maps) if one.points and any(point != one.points[0] for point in one.points)
     ]
-    if not shown or result.quality is None:
+    if not shown or record.quality is None:
         return next(iter(shown), None)
-    measures = [result.quality.values(name) for name in ("trustworthiness", "rank_correlation")]
+    measures = [record.quality.values(name) for name in ("trustworthiness", "rank_correlation")]
     sums = {k: sum(-1.0 if (value := values[k]) is None else value for values in measures) for k in shown}
     return max(shown, key=lambda k: (round(sums[k], DECIMALS), -k))
 

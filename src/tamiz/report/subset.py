@@ -136,9 +136,9 @@ _MIN_SIZES = 3
 _MAX_SIZES_LISTED = 30
 
 
-def discretization_note(result: StudyRecord) -> str:
+def discretization_note(record: StudyRecord) -> str:
     """Return how numbers were discretised for the symmetric uncertainties, "" if none were."""
-    table = result.table
+    table = record.table
     if table.target is None:
         return ""
     if table.classes:
@@ -148,17 +148,17 @@ def discretization_note(result: StudyRecord) -> str:
     return "Numbers, including the target, are cut into 10 intervals of equal frequency."
 
 
-def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
+def collect_subset(record: StudyRecord) -> dict[str, Any] | None:
     """Return the selected columns, facts on the search, its steps, reasons and charts; None without a subset."""
-    subset = result.subset
+    subset = record.subset
     if subset is None:
         return None
     merit, search = subset.merit.label, subset.search.label
     kept = BestOfSize(size=len(subset.columns), merit=subset.value, columns=subset.columns)
     return {
         # In place of the recommendation.
-        "folded": result.recommendation is not None,
-        "lead": _lead(merit, len(subset.columns), _used_columns(result.table)),
+        "folded": record.recommendation is not None,
+        "lead": _lead(merit, len(subset.columns), _used_columns(record.table)),
         "facts": [
             ("Merit", f"{format_number(subset.value)} ({merit}; larger is better)"),
             ("Search", search),
@@ -169,7 +169,7 @@ def collect_subset(result: StudyRecord) -> dict[str, Any] | None:
             *(("Redundant pairs", note) for note in subset.notes),
         ],
         "steps": list(_steps(subset.course)),
-        "cut": discretization_note(result),
+        "cut": discretization_note(record),
         "lattice": collect_lattice(subset),
         "title": _title(subset.frontier, kept),
         "drawn": _chart_caption(subset),

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from tamiz.report.records import ColumnSummary, EqualRowsRecord, LeakageExclusion, StudyRecord, TableRecord
 
 
-def collect_reproduction(result: StudyRecord) -> dict[str, Any]:
+def collect_reproduction(record: StudyRecord) -> dict[str, Any]:
     """Return what the code repeats, how to run it, and the versions."""
-    name, placeholders = visible_name(result.title), result.reproduction.placeholders
+    name, placeholders = visible_name(record.title), record.reproduction.placeholders
     lead = f"The code below repeats this study of {name} with other random draws, because it had no seed."
-    if result.seed is not None:
-        limited = "max_seconds=" in result.reproduction.python
+    if record.seed is not None:
+        limited = "max_seconds=" in record.reproduction.python
         unless = ", unless steps are left out because another machine is slower" if limited else ""
         lead = f"The code below reproduces this report of {name}: the same table, seed and settings give the same numbers{unless}."
     hint = "Run it in the folder of the table."
     if placeholders:
         hint = f"Replace {join_names(placeholders)} by the objects that were passed to the study."
-    return {"lead": lead, "python_hint": hint, "versions": sorted({"tamiz": result.tamiz, **result.versions}.items())}
+    return {"lead": lead, "python_hint": hint, "versions": sorted({"tamiz": record.tamiz, **record.versions}.items())}
 
 
 # A formula with this score is exact but for rounding; at most so many limits of classes are listed.
@@ -125,14 +125,14 @@ _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400
 _MAX_ROWS = 8
 
 
-def collect_table(result: StudyRecord) -> dict[str, Any]:
+def collect_table(record: StudyRecord) -> dict[str, Any]:
     """Return facts, the balance of the classes, and columns that need a decision."""
-    table = result.table
+    table = record.table
     excluded = {column.name for column in table.columns if column.exclusion}
-    aside = set() if result.leakage_exclusion is None else {*result.leakage_exclusion.columns}
+    aside = set() if record.leakage_exclusion is None else {*record.leakage_exclusion.columns}
     return {
         "folded": True,
-        "lead": table_text(result),
+        "lead": table_text(record),
         "facts": [fact for fact in _facts(table) if fact[1]],
         "balance": [
             {
@@ -161,16 +161,16 @@ def class_shares(table: TableRecord, limit: int) -> list[tuple[str, float, float
     return found
 
 
-def table_text(result: StudyRecord) -> str:
+def table_text(record: StudyRecord) -> str:
     """Return the size of the table, its target, what is used of it, and the columns that are set aside."""
-    table, target = result.table, "no target"
+    table, target = record.table, "no target"
     if table.target is not None:
         kind = count_with_noun(len(table.classes), "class", "classes") if table.classes else "numeric"
         target = f"target {shorten(table.target, 60)} ({kind})"
     size = [count_with_noun(table.n_rows, "row"), count_with_noun(len(table.own_columns), "column")]
     used = [count_with_noun(table.n_rows_used, "row"), count_with_noun(table.n_own_used_columns, "column")]
     words = f"{', '.join([*size, target])}{'' if size == used else f'; used are {join_names(used)}'}."
-    return words if result.leakage_exclusion is None else f"{words} {exclusion_text(result.leakage_exclusion)}"
+    return words if record.leakage_exclusion is None else f"{words} {exclusion_text(record.leakage_exclusion)}"
 
 
 def _boxes(table: TableRecord, excluded: set[str], aside: set[str]) -> Iterator[dict[str, Any]]:

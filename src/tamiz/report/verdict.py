@@ -96,27 +96,27 @@ _STATES = {
 }
 
 
-def collect_verdict(result: StudyRecord) -> dict[str, Any]:
+def collect_verdict(record: StudyRecord) -> dict[str, Any]:
     """Return the context of the first screen."""
-    evidence = ColumnEvidence(result)
+    evidence = ColumnEvidence(record)
     return {
-        "size": _size_text(result),
-        "balance": _class_balance(result),
-        "range": _target_range(result),
-        **_selection(result),
-        "asides": _asides(result, evidence.reasons),
-        "scores": _scores(result),
-        "reliability": _reliability_text(result),
+        "size": _size_text(record),
+        "balance": _class_balance(record),
+        "range": _target_range(record),
+        **_selection(record),
+        "asides": _asides(record, evidence.reasons),
+        "scores": _scores(record),
+        "reliability": _reliability_text(record),
         "rows": (rows := [evidence.row(name) for name in evidence.names[:_ROWS_SHOWN]]),
         "has_pictures": any(row["picture"] for row in rows),
-        "n_columns": len(result.table.columns),
+        "n_columns": len(record.table.columns),
         "is_ranked": evidence.has_target and evidence.ranking is not None,
-        "map": _map(result),
+        "map": _map(record),
     }
 
 
-def _size_text(result: StudyRecord) -> str:
-    table = result.table
+def _size_text(record: StudyRecord) -> str:
+    table = record.table
     used = f", {table.n_rows_used:,} used" if table.n_rows_used < table.n_rows else ""
     parts = [f"{count_with_noun(table.n_rows, 'row')}{used}", count_with_noun(len(table.own_columns), "column")]
     n_values = table.n_rows_used * len(table.columns)
@@ -126,12 +126,12 @@ def _size_text(result: StudyRecord) -> str:
     return " · ".join(parts)
 
 
-def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
+def _class_balance(record: StudyRecord) -> dict[str, Any] | None:
     """Return the classes of the target, the largest first, with their shares as a bar and as text."""
     # A class has the colour of its level, as on the maps.
     shown = [
         (name, share, drawing.color_class(level))
-        for name, _, share, level in class_shares(result.table, _CLASSES_SHOWN)
+        for name, _, share, level in class_shares(record.table, _CLASSES_SHOWN)
     ]
     if not shown:
         return None
@@ -141,9 +141,9 @@ def _class_balance(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def _target_range(result: StudyRecord) -> dict[str, Any] | None:
+def _target_range(record: StudyRecord) -> dict[str, Any] | None:
     """Return the mean and the standard deviation of a numeric target between its smallest and largest value."""
-    summary = result.table.target_summary
+    summary = record.table.target_summary
     if summary is None or not summary.min < summary.max:
         return None
     spread = summary.sd or 0.0
@@ -155,9 +155,9 @@ def _target_range(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def _selection(result: StudyRecord) -> dict[str, Any]:
+def _selection(record: StudyRecord) -> dict[str, Any]:
     """Return the headline, a word or two on it, and the columns that are kept."""
-    table, found, kept = result.table, result.recommendation, initial_selection(result)
+    table, found, kept = record.table, record.recommendation, initial_selection(record)
     n_used = table.n_own_used_columns if found is None else table.count_own(found.all_columns.columns)
     columns, why = count_with_noun(n_used, "column"), ""
     headline = f"Keep {table.count_own(kept):,} of {columns}"
@@ -173,39 +173,39 @@ def _selection(result: StudyRecord) -> dict[str, Any]:
     return {"headline": headline, "why": why, "kept": names, "n_more": len(kept) - len(names)}
 
 
-def _asides(result: StudyRecord, reasons: Mapping[str, tuple[str, str]]) -> list[str]:
+def _asides(record: StudyRecord, reasons: Mapping[str, tuple[str, str]]) -> list[str]:
     """Return how many columns are not kept for each reason, and the groups of redundant columns."""
     lines = []
-    if (leaks := result.leakage_exclusion) is not None:
+    if (leaks := record.leakage_exclusion) is not None:
         what = count_with_noun(len(leaks.columns), "possible leak")
         lines.append(f"{what} set aside: {join_names(leaks.columns, limit=4, width=24)}")
-    states = _count_states(result, reasons)
+    states = _count_states(record, reasons)
     lines += [f"{words.format(states[code])}" for code, words in _STATES.items() if states[code]]
-    groups = 0 if result.redundancy is None or result.recommendation is not None else len(result.redundancy.groups)
+    groups = 0 if record.redundancy is None or record.recommendation is not None else len(record.redundancy.groups)
     lines += [f"{count_with_noun(groups, 'group')} of redundant columns"] if groups else []
     return lines
 
 
-def _count_states(result: StudyRecord, reasons: Mapping[str, tuple[str, str]]) -> Counter[str]:
+def _count_states(record: StudyRecord, reasons: Mapping[str, tuple[str, str]]) -> Counter[str]:
     """Return the number of columns by what became of them; a date counts once, kept if one of its parts is."""
     states: dict[str, list[str]] = {}
-    for column in result.table.columns:
+    for column in record.table.columns:
         states.setdefault(column.date or column.name, []).append(reasons.get(column.name, ("other", ""))[0])
     order = ["leak", "kept", *_STATES, "other"]
     return Counter(min(codes, key=order.index) for codes in states.values())
 
 
-def _scores(result: StudyRecord) -> dict[str, Any] | None:
+def _scores(record: StudyRecord) -> dict[str, Any] | None:
     """Return the score on new rows of the kept columns, of all columns and without columns, on one axis."""
-    found = result.recommendation
+    found = record.recommendation
     if found is None:
         return None
     (model, scoring), every = found.deciding, found.all_columns
     score_format, whole = ScoreFormat(scoring), every.scores[found.deciding]
-    n_all = count_with_noun(result.table.count_own(every.columns), "column")
+    n_all = count_with_noun(record.table.count_own(every.columns), "column")
     rows: list[tuple[str, float, Interval | None]] = [(f"all {n_all}", whole.mean, whole.interval)]
     if not (found.chance or found.keeps_all):
-        kept = count_with_noun(result.table.count_own(found.columns), "kept column")
+        kept = count_with_noun(record.table.count_own(found.columns), "kept column")
         rows.insert(0, (kept, found.score.mean, found.score.interval))
     rows.append(("without columns", found.baseline[scoring].mean, None))
     scale, drawn = mark_scores([(mean, interval) for _, mean, interval in rows], score_format)
@@ -220,8 +220,8 @@ def _scores(result: StudyRecord) -> dict[str, Any] | None:
     }
 
 
-def _reliability_text(result: StudyRecord) -> str:
-    found, recommended, words = result.reliability, result.recommendation, ""
+def _reliability_text(record: StudyRecord) -> str:
+    found, recommended, words = record.reliability, record.recommendation, ""
     if found is None:
         return ""
     if found.null is not None and len(found.null.null_values):
@@ -233,14 +233,14 @@ def _reliability_text(result: StudyRecord) -> str:
     return words.rstrip()
 
 
-def _map(result: StudyRecord) -> dict[str, Any] | None:
+def _map(record: StudyRecord) -> dict[str, Any] | None:
     """Return the map that may be trusted most, as a picture, with what may be trusted on it."""
-    k = most_trusted_map(result)
+    k = most_trusted_map(record)
     if k is None:
         return None
-    shown = result.maps[k]
+    shown = record.maps[k]
     assert shown.points is not None
-    color: ColorColumn | None = next(iter(result.colors), None)
+    color: ColorColumn | None = next(iter(record.colors), None)
     points = shown.points if len(shown.axes) > 1 else drawing.stack_points([x for (x,) in shown.points], color)
     return {
         "label": shown.label,
@@ -249,14 +249,14 @@ def _map(result: StudyRecord) -> dict[str, Any] | None:
             points, color, one_scale=shown.comparable_axes and len(shown.axes) > 1 and figures.can_share_scale(points)
         ),
         "legend": _legend(color),
-        "trust": f"{_map_columns_text(result)}{trust_text(result.quality, k)}",
+        "trust": f"{_map_columns_text(record)}{trust_text(record.quality, k)}",
     }
 
 
-def _map_columns_text(result: StudyRecord) -> str:
-    used = result.map_columns
+def _map_columns_text(record: StudyRecord) -> str:
+    used = record.map_columns
     return (
-        "" if used is None else f"Made of {len(used):,} of {count_with_noun(result.table.n_used_columns, 'column')}. "
+        "" if used is None else f"Made of {len(used):,} of {count_with_noun(record.table.n_used_columns, 'column')}. "
     )
 
 
