@@ -169,13 +169,14 @@ class RankSelector(Selector):
             self.relevance_ = choose_relevance(self.relevance, schema, with_p_values=self.fdr is not None)
             for table in tables:
                 self.relevance_.check(table.schema)
+            warn_user(opened.schema.fit_notes)
+            self._check_limits(opened.schema)
             untestable = self._check_testable(opened)
             found = (score_columns if outputs is None else score_outputs)(self.relevance_, *tables)
         self.scores_, self.scores_std_, tests, self.scores_per_output_ = found
         self._store_tests(None if untestable else tests, opened.schema)
         record_features(self, X)
         self.schema_ = opened.schema
-        warn_user(opened.schema.fit_notes)
         excluded = np.array([c.exclusion_reason is not None for c in opened.schema.columns])
         constant = np.array([c.constant for c in opened.schema.columns])
         self.ranking_ = np.lexsort((-self.scores_, constant, excluded))
@@ -240,21 +241,28 @@ class RankSelector(Selector):
         sizes = range(1, len(table.schema.used) + 1) if sizes is None else sizes
         return {size: ranked.set_params(n_features=size)._select_support(table.schema) for size in sizes}
 
+    def _check_limits(self, schema: Schema) -> None:
+        """Check what limits the selected columns before they are scored."""
+        n_used = len(schema.used)
+        if self.n_features is not None and (n := check_n_features("n_features", self.n_features, n_used)) > n_used:
+            if n_used == 0:
+                raise ValueError("No column can be selected: each is excluded.")
+            noun = "column" if n_used == 1 else "columns"
+            which = f"{n_used} {noun} of the table" if n_used == schema.n_columns else f"{n_used} used {noun}"
+            raise ValueError(f"n_features={n} exceeds the {which}; ask for at most {n_used}.")
+        if self.threshold is not None:
+            check_real("threshold", self.threshold)
+        if self.fdr is not None:
+            check_real("fdr", self.fdr, low=0, high=1)
+
     def _select_support(self, schema: Schema) -> Masks:
+        self._check_limits(schema)
         kept = np.zeros(schema.n_columns, dtype=bool)
         kept[schema.used] = True
         if self.n_features is not None:
-            n_used = len(schema.used)
-            n = check_n_features("n_features", self.n_features, n_used)
-            if n > n_used:
-                if n_used == 0:
-                    raise ValueError("No column can be selected: each is excluded.")
-                noun = "column" if n_used == 1 else "columns"
-                which = f"{n_used} {noun} of the table" if n_used == schema.n_columns else f"{n_used} used {noun}"
-                raise ValueError(f"n_features={n} exceeds the {which}; ask for at most {n_used}.")
-            kept[self.ranking_[n:]] = False
+            kept[self.ranking_[check_n_features("n_features", self.n_features, len(schema.used)) :]] = False
         if self.threshold is not None:
-            threshold = check_real("threshold", self.threshold)
+            threshold = float(self.threshold)
             kept &= self.scores_ >= threshold
             best = float(self.scores_[schema.used].max(initial=-np.inf))
             if -np.inf < best < threshold:
@@ -265,7 +273,7 @@ class RankSelector(Selector):
 
     def _is_significant(self, schema: Schema) -> Masks:
         """Return whether the adjusted p-value of each column is at most `fdr`; warn if none is."""
-        fdr = check_real("fdr", self.fdr, low=0, high=1)
+        fdr = self.fdr
         assert self.adjusted_p_values_ is not None
         significant = self.adjusted_p_values_ <= fdr
         if len(schema.used) and not significant.any():
