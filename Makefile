@@ -74,7 +74,7 @@ $(VENV)/bench: $(VENV)/dev
 
 bench: $(VENV)/bench
 	mkdir -p .benchmarks
-	$(BIN)/pytest benchmarks --benchmark-only --benchmark-json=.benchmarks/last.json
+	$(BIN)/pytest benchmarks/test_*.py --benchmark-only --benchmark-json=.benchmarks/last.json
 	$(BIN)/python benchmarks/table.py .benchmarks/last.json
 
 # What is read of the code in place of the code: type stubs, the list of methods, the diagram of the packages.
