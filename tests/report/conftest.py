@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import pytest
+
+from tamiz.report.drawing import Chart
 
 from . import sample
 from .browsing import Reader
@@ -26,6 +29,30 @@ def hostile() -> dict[str, Any]:
 @pytest.fixture
 def bare() -> dict[str, Any]:
     return sample.bare()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _equal_charts_are_drawn_once() -> Iterator[None]:
+    """Draw a chart when its content is new: most tests change one part of a sample, and drawing is most of the time of a page."""
+    draw: dict[bytes, Any] = {}
+    svg = Chart.svg
+
+    def drawn_once(chart: Chart) -> Any:
+        content = cloudpickle.dumps((chart.name, chart.draw, chart.described, chart.width, chart.height))
+        if content not in draw:
+            draw[content] = svg(chart)
+        return draw[content]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Chart, "svg", drawn_once)
+        patched.setattr(Chart, "drawn_anew", svg, raising=False)
+        yield
+
+
+@pytest.fixture
+def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw every chart, as users do."""
+    monkeypatch.setattr(Chart, "svg", Chart.drawn_anew)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

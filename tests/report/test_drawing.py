@@ -46,6 +46,7 @@ def test_colours_are_those_of_the_page() -> None:
     assert re.findall(r"#[0-9a-f]{6}", text) == []
 
 
+@pytest.mark.usefixtures("_drawn_anew")
 def test_the_same_chart_gives_the_same_bytes_and_its_ids_are_its_own() -> None:
     assert spectrum().svg() == spectrum().svg()
     ids = [{part.get("id") for part in parts(spectrum(name=name)).iter() if part.get("id")} for name in ("a", "b")]

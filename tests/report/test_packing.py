@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamiz.report.html import MAX_EXACT_ROWS, pack_rows
+from tamiz.report.html import pack_rows
+from tamiz.report.records import MAX_EXACT_ROWS
 
 from . import sample
 from .reading import render

@@ -28,6 +28,7 @@ from tamiz.reduction.named_maps import find_map_method
 from tamiz.reduction.rules import MAX_COLUMNS, describe_clusters, find_clusters, most_correlated_columns
 from tamiz.reduction.table_embedding import TableEmbedding
 from tamiz.report.records import (
+    MAX_EXACT_ROWS,
     AxisCorrelationsRecord,
     ColorColumn,
     GraphRecord,
@@ -322,7 +323,7 @@ def _image(name: str, values: Floats, signed: bool) -> GreyImage:
 def _round_points(points: Floats) -> tuple[tuple[float, ...], ...]:
     """Return points; many of them are rounded to less than 1/65536 of the longer axis, which is finer than a screen."""
     span = float(np.ptp(points, axis=0).max(initial=0.0))
-    if span == 0 or len(points) <= MAX_EXACT_POINTS:
+    if span == 0 or len(points) <= MAX_EXACT_ROWS:
         return tuple(map(tuple, points.tolist()))
     decimals = math.ceil(math.log10(2**16 / span))
     return tuple(tuple(round(x, decimals) for x in point) for point in points.tolist())
@@ -405,7 +406,7 @@ def _color_column(column: Column, role: Literal["target", "column"], values: lis
     kind: Literal["numeric", "date", "categorical"] = "categorical"
     if column.is_number:
         kind = "date" if column.kind == "date" else "numeric"
-        values = _round_values(values, exact=kind == "date" or len(values) <= MAX_EXACT_POINTS)
+        values = _round_values(values, exact=kind == "date" or len(values) <= MAX_EXACT_ROWS)
     else:
         values = [None if value < 0 else value for value in values]
     levels = () if column.is_number else tuple(column.levels)
@@ -444,8 +445,6 @@ def _parameters(method: Any) -> str:
     return ", ".join(f"{name}={values[name]!r}" for name in names)
 
 
-# Above so many rows, coordinates in the result are rounded to keep the file small.
-MAX_EXACT_POINTS = 2000
 # With fewer numeric columns the maps show all columns. A number of so few distinct values is a category on a map: it makes stripes.
 _MIN_NUMERIC, _MAX_CODES = 3, 12
 # The maps of a study without a choice of the user. The others show the same, or take longer.

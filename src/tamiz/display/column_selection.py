@@ -196,10 +196,9 @@ class SearchDisplay(PanelDisplay):
         archive = read_fitted(estimator, "archive_", "pass a fitted SubsetSelector")["archive_"]
         n_sets = estimator.n_evaluations_
         note = f"{n_sets:,} {'set' if n_sets == 1 else 'sets'} of columns: {archive.stop_reason}"
-        display = cls(
-            archive.sizes, archive.merits, best=archive.best, merit_label=_capitalize(estimator.merit_name_), note=note
-        )
-        return display.plot(ax)
+        name = estimator.merit_name_
+        label = name[:1].upper() + name[1:]
+        return cls(archive.sizes, archive.merits, best=archive.best, merit_label=label, note=note).plot(ax)
 
     def _draw(self, panel: Axes) -> None:
         sizes = read_vector("sizes", self.sizes, np.intp)
@@ -364,7 +363,3 @@ def _score_label(relevance: Any) -> str:
     name = type(relevance).__name__
     label = next((entry.label for entry in criteria if entry.attribute == name), name)
     return f"{label}, in {relevance.unit}" if relevance.unit else label
-
-
-def _capitalize(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -565,11 +565,9 @@ def render_page(found: TableComparison) -> str:
     from tamiz.report.drawing import distribution_picture
     from tamiz.report.html import make_environment, read_styles
 
-    environment = make_environment()
-    filters: dict[str, Any] = {
-        "psi": format_psi, "score": format_score, "p_value": format_p_value, "described": column_text, "measure": measure_text,
-    }  # fmt: skip
-    environment.filters |= filters
+    environment = make_environment(
+        psi=format_psi, score=format_score, p_value=format_p_value, described=column_text, measure=measure_text
+    )
     pictures = {
         one.name: distribution_picture(one.distribution, _COLORS)
         for one in found.columns

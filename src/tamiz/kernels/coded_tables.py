@@ -10,6 +10,7 @@ import numpy as np
 from numba.types import float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
+from tamiz.kernels.primitives import n_log_n
 
 
 @jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
@@ -55,16 +56,6 @@ def grouped_moments(values, starts, weight, out):
         out[c, 2] = 0.0 if same else max(second - first * mean, 0.0)
         out[c, 3] = least if same else np.nan
         out[c, 4] = largest if same else np.nan
-
-
-@jit(float64(float64, ro(float64)))
-def n_log_n(n, log_table):
-    """Return n log2 n, read from the table of whole numbers unless that is empty."""
-    if n <= 0.0:
-        return 0.0
-    if log_table.shape[0] > 0:
-        return log_table[int64(n)]
-    return n * np.log2(n)
 
 
 @jit(float64(ro(float64, 2), int64, int64, ro(float64)))

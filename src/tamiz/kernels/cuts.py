@@ -9,6 +9,7 @@ import numpy as np
 from numba.types import Tuple, float64, int32, int64, void
 
 from tamiz.kernels import jit, ro, rw
+from tamiz.kernels.primitives import n_log_n
 
 
 @jit(void(ro(float64), ro(int32), rw(int64), rw(float64)))
@@ -57,16 +58,6 @@ def merge_classes(class_values, starts, ends, values, labels, counts):
             for i in range(least, n):
                 at[i], which[i], heads[i] = at[i + 1], which[i + 1], heads[i + 1]
     return m
-
-
-@jit(float64(float64, ro(float64)))
-def n_log_n(n, log_table):
-    """Return n log2 n, read from the table of whole numbers unless that is empty."""
-    if n <= 0.0:
-        return 0.0
-    if log_table.shape[0] > 0:
-        return log_table[int64(n)]
-    return n * np.log2(n)
 
 
 @jit(float64(ro(float64), ro(float64)))

@@ -1,4 +1,4 @@
-"""What kernels of several files share: distances and their order, heaps of the nearest rows, and a radix sort.
+"""What kernels of several files share: distances and their order, heaps of the nearest rows, a radix sort, and n log n.
 
 The order of distances is the same in every search: what rounding decides is a tie, and of ties the lower row is nearer. The text of
 this file is part of the key of every cached kernel, so an edit here compiles all kernels again.
@@ -18,6 +18,16 @@ _IGNORED_BITS = 26
 _HALF = 1 << (_IGNORED_BITS - 1)
 # Distances with one key differ by at most this share.
 TIE_WIDTH = 2.0**-26
+
+
+@jit(float64(float64, ro(float64)))
+def n_log_n(n, log_table):
+    """Return n log2 n, read from the table of whole numbers unless that is empty."""
+    if n <= 0.0:
+        return 0.0
+    if log_table.shape[0] > 0:
+        return log_table[int64(n)]
+    return n * np.log2(n)
 
 
 @jit(int64(float64))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from tamiz.arrays import Floats
 from tamiz.report import drawing, registry, text
 from tamiz.report.drawing import Chart
 from tamiz.report.recommendation import initial_selection
+from tamiz.report.records import MAX_EXACT_ROWS
 from tamiz.report.verdict import collect_verdict
 from tamiz.runtime.codec import to_json
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from tamiz.runtime.registry import Entry
 
 
-# The results of more rows contain coordinates that are rounded to what a screen shows, and other numbers of six digits.
-MAX_EXACT_ROWS = 2_000
 _STEPS = 2**16 - 1
 # Coordinates have 16 bits on the whole of an axis unless the map shows less than this share of it.
 _LEAST_SHOWN = 0.25
@@ -91,11 +91,6 @@ class _Bytes:
         return self._append(numbers.astype("<f4" if short else "<f8"))
 
 
-# Assets of the page itself, before and after those of its sections.
-_PAGE_ASSETS = ("page", "figures", "verdict", "tables", "takeaway")
-_LAST_ASSETS = ("state",)
-
-
 def render(record: StudyRecord) -> str:
     """Return a result as one HTML page without network requests; the same result gives the same bytes."""
     found = [
@@ -103,7 +98,8 @@ def render(record: StudyRecord) -> str:
         for entry in registry.of_kind("section")
         if (shown := _collect_section(entry, record))
     ]
-    assets = (*_PAGE_ASSETS, *(entry.name for entry in registry.of_kind("section")), *_LAST_ASSETS)
+    sections = [entry.name for entry in registry.of_kind("section")]
+    assets = ("page", "figures", "verdict", "tables", "takeaway", *sections, "state")
     # All scripts share one function scope.
     script = f'"use strict";\n(() => {{\n{_read_assets("js", assets)}}})();\n'
     data = to_json(record)
@@ -167,8 +163,9 @@ def _collect_section(entry: Entry, record: StudyRecord) -> Any:
         raise
 
 
-def make_environment() -> Environment:
-    """Return the environment of the templates, with their filters."""
+@cache
+def make_environment(**filters: Callable[..., Any]) -> Environment:
+    """Return the environment of the templates, with the filters of all and those of some; a template is compiled once."""
     environment = Environment(
         loader=PackageLoader("tamiz.report"),
         autoescape=True,
@@ -188,6 +185,7 @@ def make_environment() -> Environment:
         "breakable": text.breakable_name,
         "unbroken": text.unbroken_options,
         "prose": text.unbroken_option_names,
+        **filters,
     }
     return environment
 

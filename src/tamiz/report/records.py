@@ -24,6 +24,9 @@ from tamiz.runtime.codec import Named, check_known, check_lengths
 from tamiz.runtime.verdicts import Verdict
 from tamiz.selection.subset_record import SimilarColumn, SubsetRecord
 
+# Of more rows, coordinates are rounded to what a screen shows, and other numbers have six digits.
+MAX_EXACT_ROWS = 2_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GraphRecord(GraphDescription):

@@ -127,11 +127,7 @@ def shorten(name: Any, limit: int) -> str:
         head = (limit - 1) * 2 // 3
         text = f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
     # Isolated, so that a right-to-left name does not reverse the rest of its sentence.
-    return f"\u2068{text}\u2069" if any(map(_is_right_to_left, text)) else text
-
-
-def _is_right_to_left(character: str) -> bool:
-    return unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
+    return text if _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, text)) else f"\u2068{text}\u2069"
 
 
 def breakable_name(name: Any, limit: int = 48) -> Markup:

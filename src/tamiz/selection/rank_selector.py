@@ -262,23 +262,25 @@ class RankSelector(Selector):
         if self.n_features is not None:
             kept[self.ranking_[check_n_features("n_features", self.n_features, len(schema.used)) :]] = False
         if self.threshold is not None:
-            threshold = float(self.threshold)
-            kept &= self.scores_ >= threshold
+            kept &= self.scores_ >= self.threshold
             best = float(self.scores_[schema.used].max(initial=-np.inf))
-            if -np.inf < best < threshold:
-                warn("TZ305", f"No column scores at least threshold={threshold:g}: the highest score is {best:.6g}.")
+            if -np.inf < best < self.threshold:
+                warn(
+                    "TZ305", f"No column scores at least threshold={self.threshold:g}: the highest score is {best:.6g}."
+                )
         if self.fdr is not None:
             kept &= self._is_significant(schema)
         return kept
 
     def _is_significant(self, schema: Schema) -> Masks:
         """Return whether the adjusted p-value of each column is at most `fdr`; warn if none is."""
-        fdr = self.fdr
         assert self.adjusted_p_values_ is not None
-        significant = self.adjusted_p_values_ <= fdr
+        significant = self.adjusted_p_values_ <= self.fdr
         if len(schema.used) and not significant.any():
             least = float(self.adjusted_p_values_[schema.used].min())
-            warn("TZ305", f"No column has an adjusted p-value of at most fdr={fdr:g}: the smallest is {least:.6g}.")
+            warn(
+                "TZ305", f"No column has an adjusted p-value of at most fdr={self.fdr:g}: the smallest is {least:.6g}."
+            )
         return significant
 
 
