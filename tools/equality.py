@@ -39,12 +39,8 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         value = value.to_dict("list") if isinstance(value, pd.DataFrame) else value.to_numpy()
     if isinstance(value, BaseEstimator):
         computed = [name for name in dir(type(value)) if isinstance(getattr(type(value), name), property)]
-        stored = vars(value)
-        value = {
-            name: stored.get(name, getattr(value, name, None))
-            for name in [*stored, *computed]
-            if name.endswith("_") and not name.startswith("_")
-        }
+        names = [name for name in [*vars(value), *computed] if name.endswith("_") and not name.startswith("_")]
+        value = {name: getattr(value, name, None) for name in names}
     elif dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# How a chart is drawn for users.
+DRAW = Chart.svg
+
+
 @pytest.fixture
 def wine() -> dict[str, Any]:
     return sample.wine()
@@ -34,25 +38,23 @@ def bare() -> dict[str, Any]:
 @pytest.fixture(autouse=True, scope="session")
 def _equal_charts_are_drawn_once() -> Iterator[None]:
     """Draw a chart when its content is new: most tests change one part of a sample, and drawing is most of the time of a page."""
-    draw: dict[bytes, Any] = {}
-    svg = Chart.svg
+    drawn: dict[bytes, Any] = {}
 
     def drawn_once(chart: Chart) -> Any:
         content = cloudpickle.dumps((chart.name, chart.draw, chart.described, chart.width, chart.height))
-        if content not in draw:
-            draw[content] = svg(chart)
-        return draw[content]
+        if content not in drawn:
+            drawn[content] = DRAW(chart)
+        return drawn[content]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Chart, "svg", drawn_once)
-        patched.setattr(Chart, "drawn_anew", svg, raising=False)
         yield
 
 
 @pytest.fixture
 def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw every chart, as users do."""
-    monkeypatch.setattr(Chart, "svg", Chart.drawn_anew)  # type: ignore[attr-defined]
+    monkeypatch.setattr(Chart, "svg", DRAW)
 
 
 @pytest.fixture(scope="session")

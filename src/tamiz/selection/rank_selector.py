@@ -241,9 +241,9 @@ class RankSelector(Selector):
         sizes = range(1, len(table.schema.used) + 1) if sizes is None else sizes
         return {size: ranked.set_params(n_features=size)._select_support(table.schema) for size in sizes}
 
-    def _check_limits(self, schema: Schema) -> None:
-        """Check what limits the selected columns before they are scored."""
-        n_used = len(schema.used)
+    def _check_limits(self, schema: Schema) -> int:
+        """Check what limits the selected columns, and return the largest number of them."""
+        n = n_used = len(schema.used)
         if self.n_features is not None and (n := check_n_features("n_features", self.n_features, n_used)) > n_used:
             if n_used == 0:
                 raise ValueError("No column can be selected: each is excluded.")
@@ -254,13 +254,12 @@ class RankSelector(Selector):
             check_real("threshold", self.threshold)
         if self.fdr is not None:
             check_real("fdr", self.fdr, low=0, high=1)
+        return n
 
     def _select_support(self, schema: Schema) -> Masks:
-        self._check_limits(schema)
         kept = np.zeros(schema.n_columns, dtype=bool)
-        kept[schema.used] = True
-        if self.n_features is not None:
-            kept[self.ranking_[check_n_features("n_features", self.n_features, len(schema.used)) :]] = False
+        # The columns that are excluded are the last of the ranking.
+        kept[self.ranking_[: self._check_limits(schema)]] = True
         if self.threshold is not None:
             kept &= self.scores_ >= self.threshold
             best = float(self.scores_[schema.used].max(initial=-np.inf))
