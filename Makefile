@@ -14,8 +14,9 @@ report: $(VENV)/run
 	@echo "The report is $(CURDIR)/$(REPORT): open it in a browser."
 
 # Four stamps: what a user needs, what a developer needs, what builds the site, and the peers that benchmarks measure against.
+# Python compiles what is imported, not all that is installed.
 INSTALL = test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
-  $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+  $(BIN)/pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 $(VENV)/run: pyproject.toml constraints.txt
 	$(INSTALL) .
@@ -35,6 +36,9 @@ chromium:
 
 # One worker more than there are cores: the tests of the page mostly wait for the browser.
 WORKERS ?= $(shell expr $$(nproc) + 1)
+
+# Threads that wait for work do not take time from the other workers.
+test slow: export OMP_WAIT_POLICY := passive
 
 # The browser is installed beside the packages. Kernels are compiled once, before anything is timed or run in parallel; names,
 # imports and types are checked meanwhile.

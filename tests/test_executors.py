@@ -300,6 +300,7 @@ def test_numbers_of_several_types_are_read_without_loss(folder):
     np.testing.assert_array_equal(open_table(folder, "y").column(0), frame["a"])
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_between_two_passes_is_named(folder, processes, monkeypatch):
     encode = parquet.build_table
 

@@ -903,6 +903,7 @@ def long_table(monkeypatch):
     return X
 
 
+@pytest.mark.slow
 def test_a_long_table_is_joined_by_a_sample_that_the_seed_decides(long_table):
     maps = ["pca", "laplacian-eigenmaps", "umap"]
     first, again = (study(long_table, maps=maps, random_state=1).to_dict() for _ in range(2))

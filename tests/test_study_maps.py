@@ -174,6 +174,7 @@ def test_one_thread_and_two_draw_the_same_maps_of_a_sample_that_is_kept_or_read_
     assert study(long_table, "kind", map_rows=60, n_jobs=2).to_dict() == kept
 
 
+@pytest.mark.slow
 def test_the_sample_does_not_depend_on_whether_points_are_kept(long_table):
     settings = {"relevances": [], "map_rows": 60}
     with_points, without = (study(long_table, points=points, **settings).to_dict() for points in (True, False))
@@ -282,6 +283,7 @@ def test_every_number_of_every_map_is_that_of_its_card(found, table):
     np.testing.assert_allclose(judged["shape_distances"], expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_chance_level_of_a_row_is_that_of_maps_with_shuffled_rows():
     rng = np.random.default_rng(1)
     for n, k in ((300, 15), (40, 7)):

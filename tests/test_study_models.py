@@ -100,6 +100,7 @@ def test_no_selections_are_compared_if_disabled_or_without_a_target():
         assert all(found[part] is None for part in ("recommendation", "assessment", "noise_experiment"))
 
 
+@pytest.mark.slow
 def test_of_many_rows_models_read_a_sample_and_the_section_states_it(monkeypatch):
     X, y = table(n=300)
     monkeypatch.setattr(models, "_MAX_ROWS", 100)

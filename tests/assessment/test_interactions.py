@@ -71,6 +71,7 @@ def test_the_share_and_its_interval_are_those_of_two_regressions():
     np.testing.assert_allclose(one.interval, ends, atol=0.012)
 
 
+@pytest.mark.slow
 def test_the_detectable_share_is_found_in_four_of_five_tables():
     rng = np.random.default_rng(3)
     X = rng.choice([-1.0, 1.0], (1000, 6))

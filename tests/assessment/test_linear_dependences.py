@@ -56,6 +56,7 @@ def test_sums_of_copies_and_of_redundant_columns_are_not_named():
     assert find_linear_dependences(X) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(60, 300), (40, 30), (500, 20), (39, 3)])
 def test_noise_has_none(shape):
     for seed in range(3):

@@ -305,6 +305,7 @@ def test_columns_without_two_values_are_never_true():
 # The signal
 
 
+@pytest.mark.slow
 def test_the_signal_of_the_real_target_is_estimated_without_selection_bias():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 20))

@@ -63,6 +63,7 @@ def test_every_note_is_reported_once(tamiz: Callable[..., Result], write: Callab
     assert not any("Warning" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_a_report_rendered_again_is_the_same_to_the_byte(
     tamiz: Callable[..., Result], folder: Path, studied: tuple[Path, Result]
 ) -> None:

@@ -61,6 +61,7 @@ class Counting(NeighborSearch):
         return CountingIndex(BruteForce().fit(points), self.asked)
 
 
+@pytest.mark.slow
 def test_few_neighbours_follow_the_roll_at_any_width_and_many_only_at_a_narrow_one(roll):
     _, along, grid = roll
     follows = {key: abs(spearmanr(mapped.embedding[:, 0], along).statistic) for key, mapped in grid.maps.items()}

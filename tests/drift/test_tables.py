@@ -84,6 +84,7 @@ def test_rows_that_are_farther_than_those_of_the_first_table_are_outside(changed
     assert new.groups.count(0) == 500
 
 
+@pytest.mark.slow
 def test_rows_of_one_distribution_are_inside_whatever_the_number_of_columns():
     rng = np.random.default_rng(31)
     first, second = (pd.DataFrame(rng.normal(size=(60, 300))) for _ in range(2))

@@ -78,6 +78,7 @@ def test_any_relevance_that_reads_the_target_is_an_importance(importance):
     assert selector.statistics_[0][relevant].mean() > selector.statistics_[0][~relevant].mean()
 
 
+@pytest.mark.slow
 def test_several_draws_average_e_values_and_do_not_depend_on_threads():
     X, y, relevant = regression(3, p=60, n_relevant=30, n=600)
     selectors = [KnockoffSelector(fdr=0.2, n_draws=3, random_state=5, n_jobs=n).fit(X, y) for n in (1, 2)]

@@ -102,6 +102,7 @@ def test_the_same_seed_draws_the_same_rows():
     assert (first.points.rows != other.points.rows).any()
 
 
+@pytest.mark.slow
 def test_more_than_ten_thousand_rows_are_sampled_and_reported():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_001, 3))

@@ -39,6 +39,7 @@ def test_residuals_may_be_measured_beside_their_own_values():
     assert found.values[0] == pytest.approx(1e-3, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_random_directions_estimate_the_moments_of_the_spectrum():
     values = np.linspace(2, -1, 400)
     A = operator(values)

@@ -154,6 +154,7 @@ def test_new_rows_are_mapped_to_the_weighted_mean_of_their_neighbours_each_alone
         assert mapped.transform(new[i : i + 1]).tobytes() == together[i : i + 1].tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_bits_are_the_same_for_any_number_of_threads(method):
     X, _ = roll(3000)

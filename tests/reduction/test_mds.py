@@ -398,6 +398,7 @@ def test_a_start_that_puts_equal_rows_and_so_all_points_together_is_refused():
         MDS(1, init=[[0.0], [5.0], [0.0], [0.0]]).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["interval", "ordinal"])
 @pytest.mark.parametrize("n", [60, 530])
 def test_a_common_factor_of_all_dissimilarities_changes_nothing(kind, n):

@@ -182,6 +182,7 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(init):
     np.testing.assert_array_equal(one.transform(DIGITS[900:950]), other.transform(DIGITS[900:950]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_components", [1, 3])
 def test_one_and_three_coordinates_separate_groups(n_components):
     X, y = make_blobs(300, centers=3, cluster_std=0.7, random_state=0)

@@ -356,6 +356,7 @@ def test_two_thousand_columns_are_collected_at_once() -> None:
     assert len(rows(result)) == n
 
 
+@pytest.mark.slow
 def test_very_many_columns_are_packed_beyond_sixty() -> None:
     page = render(sample.wide(400, 60))
     table = page.split('id="columns-table"')[1].split("</table>")[0]

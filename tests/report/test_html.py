@@ -58,6 +58,7 @@ def words(page: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)).split())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_drawn_anew")
 def test_the_same_result_gives_the_same_bytes(wine: dict[str, Any]) -> None:
     assert render(wine) == render(sample.wine())

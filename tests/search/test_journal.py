@@ -131,6 +131,7 @@ def select(path, table, merit=None, search=None, **fit):
     return SubsetSelector(merit or CFS(), search or BestFirst(), journal=path).fit(table.frame(), table.target(), **fit)
 
 
+@pytest.mark.slow
 def test_a_search_of_a_table_goes_on_from_any_byte(tmp_path):
     table = make_mixed(4, n=60, n_numbers=6, n_codes=6)
     whole = select(tmp_path / "whole", table)

@@ -93,6 +93,7 @@ def test_a_study_colours_by_the_target_the_twelve_best_columns_and_the_clusters(
     assert colors[1]["values"] == pytest.approx(table[colors[1]["name"]].tolist(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_as_many_rows_are_drawn_as_requested_and_at_most_2000_have_a_silhouette():
     rng = np.random.default_rng(1)
     table = frame(rng.normal(size=(2500, 3)))
