@@ -271,3 +271,11 @@ def test_the_command_prints_what_the_function_returns(tamiz: Callable[..., Resul
     kept = [{name: one[name] for name in one if name != "kept"} for one in found["columns"] if one["kept"]]
     assert len(kept) == 3
     assert json.loads(shown) == {"table": "iris.csv", "target": "species", **found, "columns": kept}
+
+
+def test_a_table_without_a_usable_column_has_an_empty_ranking(tamiz: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_text("id,name,y\n" + "".join(f"{i},k{i},{'ab'[i % 2]}\n" for i in range(30)), encoding="utf-8")
+    done = tamiz("rank", path, "--target", "y")
+    assert (done.exit_code, done.stdout) == (0, "column\tscore\n")
+    assert "2 of 2 columns are excluded: id (it is a row number), name (all values are distinct)." in done.stderr

@@ -6,7 +6,7 @@ from tamiz.arrays import Floats, Masks
 from tamiz.criteria.base import Merit
 from tamiz.criteria.discretization import ColumnCoder
 from tamiz.criteria.information import read_coded_rows
-from tamiz.search.base import Candidates, Evaluator, HasBounds
+from tamiz.search.base import Candidates, Evaluator, HasBounds, MeritInfo
 from tamiz.statistics.contingency import CodedRows
 from tamiz.statistics.cuts import MDL, EqualFrequency
 from tamiz.table.base import Table
@@ -53,13 +53,17 @@ class Consistency(Merit):
 class ConsistencyEvaluator(Evaluator, HasBounds):
     """The merits over one table, whose last coded column is the target, and bounds for exact searches."""
 
-    method = "Share of the rows that are of the most frequent class among the rows with the same values."
-
     def __init__(self, rows: CodedRows) -> None:
         *columns, _ = rows.columns
         self._codes = dict(zip(columns, rows.codes, strict=False))
         self._classes = rows.codes[-1]
         self._weight = rows.weight if len(rows.weight) else np.ones(rows.n_samples)
+
+    @property
+    def info(self) -> MeritInfo:
+        """Name, method and cost of the merit."""
+        share = "Share of the rows that are of the most frequent class among the rows with the same values."
+        return MeritInfo("Consistency", share)
 
     def evaluate(self, candidates: Candidates) -> Floats:
         """Return the merit of every candidate."""

@@ -454,7 +454,7 @@ class Ranking:
                 "rank_high": high,
                 "top_share": self.stability.top_shares[order].tolist(),
             }
-        return make_frame({name: list(values) for name, values in found.items()} | {"kept": list(self.kept)}, library)
+        return make_frame(found | {"kept": np.array(self.kept, dtype=bool)}, library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as JSON types; the columns are a list of dictionaries with the names of `to_frame`."""
