@@ -439,9 +439,7 @@ def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | 
 def _typed_values(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None) -> Numbers | pa.Array:
     """Return the values as numbers or dates: text is parsed."""
     values = raw.decoded()
-    if isinstance(values, np.ndarray):
-        return values
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+    if not isinstance(values, np.ndarray) and values.type in (pa.string(), pa.large_string()):
         return (_parse_dates if kind == "date" else _parse_numbers)(raw.name, values, describe_row)
     return values
 
@@ -572,9 +570,10 @@ def observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
 
 def _drop_unused_words(codes: NDArray[Any], words: list[str | None]) -> tuple[NDArray[Any], list[str]]:
     """Remove the words that no code refers to, and merge equal words."""
-    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(words))).tolist()
-    occurring = words if len(used) == len(words) else [words[code] for code in used]
-    present = [word for word in dict.fromkeys(occurring) if word is not None]
+    head = codes[:_HEAD_ROWS]
+    rows = head if len(np.unique(head[head >= 0])) == len(words) else codes
+    used = np.flatnonzero(np.bincount(rows[rows >= 0], minlength=len(words))).tolist()
+    present = [word for word in dict.fromkeys(words[code] for code in used) if word is not None]
     if present == words:
         return codes, present
     order = {word: code for code, word in enumerate(present)}
