@@ -87,6 +87,7 @@ def test_tamiz_stability_selection(benchmark):
 
 
 @pytest.mark.benchmark(group=STABILITY)
+@pytest.mark.filterwarnings("ignore:.* have the same score:tamiz.exceptions.TamizWarning")
 def test_a_loop_over_halves(benchmark):
     benchmark.extra_info["system"] = "a fit to each half"
     X, y = many_columns()
