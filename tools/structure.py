@@ -1,6 +1,6 @@
 """Count the structure of the package: lines of code, modules, floors, longest functions, and files that a call runs through.
 
-python tools/structure.py           prints the counts beside limits and goals in structure.toml; fails if one is above its limit
+python tools/structure.py           prints the counts beside their limits in structure.toml; fails if one is above
 python tools/structure.py --calls   counts the files that seven calls run through, too
 python tools/structure.py --lower   counts all, and writes every count that is below its limit as the limit
 """
@@ -206,15 +206,12 @@ def main() -> None:
     counts = count_source() | (count_files_of_calls() if asked else {})
     above = []
     for name, count in counts.items():
-        limit, goal = limits[name]
-        print(f"{name:<46} {count:>7,}  limit {limit:>7,}  goal {goal:>7,}")
-        if count > limit:
-            above.append(f"{name}: {count:,}, and the limit is {limit:,}")
+        print(f"{name:<46} {count:>7,}  limit {limits[name]:>7,}")
+        if count > limits[name]:
+            above.append(f"{name}: {count:,}, and the limit is {limits[name]:,}")
     if "--lower" in asked:
-        rows = [f'"{name}" = [{min(limits[name][0], count)}, {limits[name][1]}]' for name, count in counts.items()]
-        LIMITS.write_text(
-            "# Limit and goal of each count of structure.py. Limits may only fall.\n" + "\n".join(rows) + "\n"
-        )
+        rows = [f'"{name}" = {min(limits[name], count)}' for name, count in counts.items()]
+        LIMITS.write_text("# The limit of each count of structure.py.\n" + "\n".join(rows) + "\n")
     elif above:
         sys.exit("structure.toml: " + "; ".join(above))
 
