@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numba.extending import intrinsic
-from numba.types import boolean, float64, int32, int64, uint8, uint16, uint64, void
+from numba.types import boolean, float64, int8, int16, int32, int64, uint8, uint16, uint64, void
 
 from tamiz.kernels import jit, ro, rw
 
@@ -27,38 +27,44 @@ def _popcount(typingctx: Any, word: Any) -> Any:  # noqa: ARG001 - numba passes 
     return uint64(uint64), generate
 
 
-@jit(void(ro(int32), ro(int32), ro(float64), rw(float64, 2)))
+@jit([void(ro(code), ro(code), ro(float64), rw(float64, 2)) for code in (int8, int16, int32)])
 def add_pair_weights(a, b, weight, table):
     """Add the weights of the rows of two coded columns to a table; -1 counts in its last row or column."""
     last_a, last_b = table.shape[0] - 1, table.shape[1] - 1
     for r in range(a.shape[0]):
         i = a[r] if a[r] >= 0 else last_a
         j = b[r] if b[r] >= 0 else last_b
-        table[i, j] += weight[r]
+        table[i, j] += weight[r] if weight.shape[0] > 0 else 1.0
 
 
 # Tables of up to this many cells are counted in several parts: an increment need not wait for one of the same cell before it.
 _MAX_SMALL_CELLS, _N_PARTS = 2**10, 4
 
 
-@jit(void(ro(int32), ro(int32), rw(float64, 2)))
-def count_pairs(a, b, table):
-    """Add the rows of two coded columns to a table; -1 counts in its last row or column."""
-    n_a, n_b = table.shape
-    if n_a * n_b > _MAX_SMALL_CELLS:
-        for r in range(a.shape[0]):
-            table[a[r] if a[r] >= 0 else n_a - 1, b[r] if b[r] >= 0 else n_b - 1] += 1.0
-        return
-    # The first row and column count missing values, so that no row needs a decision.
-    counts = np.zeros((_N_PARTS, n_a * n_b), dtype=np.int64)
-    for r in range(a.shape[0]):
-        counts[r % _N_PARTS, (int64(a[r]) + 1) * n_b + b[r] + 1] += 1
-    for i in range(n_a):
-        for j in range(n_b):
-            total = 0
+@jit([void(ro(code, 2), ro(code), ro(float64), ro(int64, 2), int64, rw(float64)) for code in (int8, int16, int32)])
+def count_columns(codes, labels, weight, ends, n_labels, cells):
+    """Add the rows, or their weights, to the tables of coded columns and the labels; -1 counts in the last row or column.
+
+    `ends` are the first cell of each table and the end of its cells.
+    """
+    n_rows = labels.shape[0]
+    for c in range(codes.shape[0]):
+        a, n_a = codes[c], (ends[c, 1] - ends[c, 0]) // n_labels
+        table = cells[ends[c, 0] : ends[c, 1]].reshape((n_a, n_labels))
+        if weight.shape[0] > 0 or n_a * n_labels > _MAX_SMALL_CELLS:
+            add_pair_weights(a, labels, weight, table)
+            continue
+        # The first row and column count missing values, so that no row needs a decision.
+        counts = np.zeros((_N_PARTS, n_a * n_labels), dtype=np.int64)
+        n_whole = n_rows - n_rows % _N_PARTS
+        for start in range(0, n_whole, _N_PARTS):
             for part in range(_N_PARTS):
-                total += counts[part, i * n_b + j]
-            table[i - 1, j - 1] += total
+                counts[part, (int64(a[start + part]) + 1) * n_labels + labels[start + part] + 1] += 1
+        for r in range(n_whole, n_rows):
+            counts[0, (int64(a[r]) + 1) * n_labels + labels[r] + 1] += 1
+        for i in range(n_a):
+            for j in range(n_labels):
+                table[i - 1, j - 1] += counts[:, i * n_labels + j].sum()
 
 
 @jit(void(ro(float64), ro(float64), rw(int32)))

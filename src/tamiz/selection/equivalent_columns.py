@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from tamiz.criteria.column_associations import COPY, EQUIVALENT, associate_columns, one_sided_associations
+from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
 from tamiz.search.base import Problem
 from tamiz.table.base import Table
@@ -50,7 +51,7 @@ def describe_duplicate_columns(duplicates: Mapping[int, int], names: Sequence[st
         ((name, kept),) = pairs
         sentence = f"{name!r} duplicates {kept!r} exactly and is not searched; use {ALLOW_DUPLICATES} to search both."
         return [Verdict("TZ301", sentence, columns)]
-    listed = _join_pairs([f"{name!r} duplicates {kept!r}" for name, kept in pairs], _MAX_LISTED)
+    listed = list_names([f"{name!r} duplicates {kept!r}" for name, kept in pairs], limit=_MAX_LISTED, as_text=str)
     sentence = (
         f"{len(pairs):,} columns duplicate another exactly and are not searched: {listed}; use {ALLOW_DUPLICATES} to search "
         "them as well."
@@ -67,14 +68,10 @@ def selected_copies_warnings(table: Table, problem: Problem, selected: Sequence[
     pairs = [f"{names[j]!r} and {names[kept]!r}" for j, kept in same.items()]
     if not pairs:
         return []
-    return [
-        Verdict(
-            "TZ301",
-            f"Selected columns are copies or recodings of each other: {_join_pairs(pairs, _MAX_COPIES)}. One of a pair is "
-            "enough; RedundancyFilter(threshold=0.99) before the search keeps one.",
-            [names[j] for j in sorted({*same, *same.values()})],
-        )
-    ]
+    listed = list_names(pairs, limit=_MAX_COPIES, as_text=str)
+    advice = "One of a pair is enough; RedundancyFilter(threshold=0.99) before the search keeps one."
+    columns = [names[j] for j in sorted({*same, *same.values()})]
+    return [Verdict("TZ301", f"Selected columns are copies or recodings of each other: {listed}. {advice}", columns)]
 
 
 # Limits: columns that are compared at all, and rows of a sample: 8e9 pairs of columns times rows take some seconds of one core.
@@ -168,12 +165,7 @@ def describe_equivalents(same: Mapping[int, int], names: Sequence[str]) -> list[
         Verdict(
             "TZ301",
             f"{number} not searched, because each has an association of at least 0.99 with another one: "
-            f"{_join_pairs(pairs, _MAX_LISTED)}.",
+            f"{list_names(pairs, limit=_MAX_LISTED, as_text=str)}.",
             [names[j] for j in sorted({*same, *same.values()})],
         )
     ]
-
-
-def _join_pairs(pairs: Sequence[str], limit: int) -> str:
-    more = f", and {len(pairs) - limit:,} more" if len(pairs) > limit else ""
-    return ", ".join(pairs[:limit]) + more

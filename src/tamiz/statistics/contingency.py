@@ -14,10 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tamiz.arrays import Codes, Floats
-from tamiz.kernels.contingency import add_pair_weights, bin_values, count_pairs
+from tamiz.arrays import Floats
+from tamiz.kernels.contingency import bin_values, count_columns
 from tamiz.runtime.validation import check_memory
 from tamiz.statistics.base import Block, Statistic
+
+# Columns of which the rows of a block are copied and counted by one call.
+_MAX_TOGETHER = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +38,13 @@ class Coding:
     sizes: Mapping[int, int]
     edges: Mapping[int, Floats]
 
-    def encode(self, block: Block, column: int) -> Codes:
-        values = block.column(column)
-        if column not in self.edges:
-            return values
-        codes = np.empty(len(values), dtype=np.int32)
-        bin_values(values, self.edges[column], codes)
-        return codes
-
-    def stored_codes(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
+    def encode(self, block: Block, column: int) -> NDArray[np.signedinteger[Any]]:
         """Return the codes of a column in the dtype in which they are stored, of one, two or four bytes."""
-        return self.encode(block, column) if column in self.edges else block.values.get(column, block.y)  # type: ignore[arg-type]  # there is a target
+        if column not in self.edges:
+            return np.ascontiguousarray(block.values.get(column, block.y))
+        codes = np.empty(len(block.rows), dtype=np.int32)
+        bin_values(block.column(column), self.edges[column], codes)
+        return codes
 
     @cached_property
     def fingerprint(self) -> tuple[tuple[int, int, bytes], ...]:
@@ -77,13 +76,17 @@ class ContingencyTables(Statistic):
         self.pairs = tuple(self.pairs)
         self.columns = tuple(sorted({column for pair in self.pairs for column in pair}))
         self._shapes = [(self.coding.sizes[a] + 1, self.coding.sizes[b] + 1) for a, b in self.pairs]
-        self._starts = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)]).tolist()
+        starts = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)])
+        self._ends = np.stack([starts[:-1], starts[1:]], axis=1)
+        # Most pairs have the same second column, the target.
+        seconds = np.array([b for _, b in self.pairs], dtype=np.int64)
+        self._at_second = {b: np.flatnonzero(seconds == b) for b in dict.fromkeys(seconds.tolist())}
         # The cells of all tables, one table after the other.
-        self._cells = np.zeros(self._starts[-1])
+        self._cells = np.zeros(starts[-1])
 
     @property
     def tables(self) -> list[Floats]:
-        ranges = zip(self._starts, self._starts[1:], self._shapes, strict=False)
+        ranges = zip(*self._ends.T.tolist(), self._shapes, strict=True)
         return [self._cells[start:stop].reshape(shape) for start, stop, shape in ranges]
 
     def empty(self) -> Self:
@@ -92,14 +95,13 @@ class ContingencyTables(Statistic):
         return made
 
     def update(self, block: Block) -> Self:
-        # Most pairs have the same second column, the target.
-        coded = {b: self.coding.encode(block, b) for b in {b for _, b in self.pairs}}
-        for table, (a, b) in zip(self.tables, self.pairs, strict=True):
-            first = coded[a] if a in coded else self.coding.encode(block, a)
-            if block.weight is None:
-                count_pairs(first, coded[b], table)
-            else:
-                add_pair_weights(first, coded[b], block.weight, table)
+        weight = np.empty(0) if block.weight is None else block.weight
+        for second, at in self._at_second.items():
+            labels, n_labels = self.coding.encode(block, second), self.coding.sizes[second] + 1
+            for part in (at[k : k + _MAX_TOGETHER] for k in range(0, len(at), _MAX_TOGETHER)):
+                kind = np.min_scalar_type(-max(max(self._shapes[k]) for k in part.tolist()))
+                codes = np.stack([self.coding.encode(block, self.pairs[k][0]) for k in part.tolist()], dtype=kind)
+                count_columns(codes, labels.astype(kind), weight, self._ends[part], n_labels, self._cells)
         self.n_samples += len(block.rows)
         return self
 
@@ -129,7 +131,7 @@ class LevelCounts(Statistic):
     def update(self, block: Block) -> Self:
         for counts, column in zip(self.counts, self.columns, strict=True):
             codes = self.coding.encode(block, column)
-            counts += np.bincount(np.where(codes < 0, len(counts) - 1, codes), block.weight, len(counts))
+            counts += np.bincount(np.where(codes < 0, np.int64(len(counts) - 1), codes), block.weight, len(counts))
         self.n_samples += len(block.rows)
         return self
 
@@ -196,7 +198,7 @@ class CodedRows(Statistic):
         """Return the codes of the rows of a block, of shape (n_columns, n_rows)."""
         part = np.empty((len(self.columns), len(block.rows)), dtype=self.dtype)
         for k, column in enumerate(self.columns):
-            codes = np.asarray(self.coding.stored_codes(block, column))
+            codes = self.coding.encode(block, column)
             np.copyto(part[k], codes, casting="unsafe")
             if codes.size and codes.min() < 0:
                 part[k][codes < 0] = self.coding.sizes[column]
