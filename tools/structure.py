@@ -211,7 +211,7 @@ def main() -> None:
             above.append(f"{name}: {count:,}, and the limit is {limits[name]:,}")
     if "--lower" in asked:
         rows = [f'"{name}" = {min(limits[name], count)}' for name, count in counts.items()]
-        LIMITS.write_text("# The limit of each count of structure.py.\n" + "\n".join(rows) + "\n")
+        LIMITS.write_text("\n".join([LIMITS.read_text().partition("\n")[0], *rows, ""]))
     elif above:
         sys.exit("structure.toml: " + "; ".join(above))
 

@@ -131,7 +131,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         pytest.fail("the table was opened before the output was looked at")
 
-    monkeypatch.setattr("tamiz.table.factory._open_file", refuse)
+    monkeypatch.setattr("tamiz.table.factory.open_file", refuse)
 
 
 def _with_output(output: str, place: str) -> list[str]:

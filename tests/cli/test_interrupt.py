@@ -79,7 +79,7 @@ def test_an_interruption_before_anything_was_found_writes_nothing(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamiz.table.factory._open_file", interrupt)
+    monkeypatch.setattr("tamiz.table.factory.open_file", interrupt)
     done = tamiz("study", wide, "-t", "y")
     assert done.exit_code == 130
     assert done.stderr.strip() == "tamiz: interrupted."

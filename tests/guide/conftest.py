@@ -6,5 +6,5 @@ collect_ignore = [
     "random_mutation.py",
     "random_projection.py",
     "missing_values.py",
-    "json_lines.py",
+    "orc_file.py",
 ]

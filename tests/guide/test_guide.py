@@ -30,7 +30,7 @@ METHODS = {
         ("missing_values.py", "templates/missing_values.html"), "report",
         "missing_values  missing_values:collect_missing_values  section  Missing values",
     ),
-    "json_lines": (("json_lines.py",), "table", "jsonl  json_lines:open_jsonl  file  JSON lines"),
+    "orc_file": (("orc_file.py",), "table", "orc  orc_file:open_orc  file  ORC"),
 }  # fmt: skip
 USED = """
 import sys
@@ -46,7 +46,7 @@ rng = np.random.default_rng(0)
 X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
 X.loc[:14, "b"] = np.nan
 y = (X["a"] > 0).astype(str)
-X.assign(y=y).to_json("rows.jsonl", orient="records", lines=True)
+X.assign(y=y).to_orc("rows.orc", index=False)
 
 selector = SubsetSelector("consistency", "random-mutation:40", random_state=0).fit(X, y)
 assert load(save(selector, "selector.tamiz")).get_support().tolist() == selector.get_support().tolist()
@@ -54,7 +54,7 @@ assert SubsetSelector("consistency", "branch-and-bound").fit(X, y).merit_ >= 0
 projection = RandomProjection(random_state=0).fit(X)
 assert (load(save(projection, "map.tamiz")).transform(X) == projection.embedding_).all()
 
-result = study("rows.jsonl", "y", selector=selector, maps=["random-projection"], assess=False, keep_leaks=True)
+result = study("rows.orc", "y", selector=selector, maps=["random-projection"], assess=False, keep_leaks=True)
 assert result.to_dict()["ranking"]["scores"]["presence"] == [1.0, 0.75, 1.0]
 (shown,) = result.to_dict()["maps"]
 assert (shown["label"], shown["notes"][0]) == ("Random projection", "Random weights of the standardised columns.")
@@ -64,10 +64,10 @@ page = result.to_html("report.html").read_text()
 assert "1 column of 3 with missing values." in page.split('<div id="details">')[1]
 """
 COMMANDS = """
-rank rows.jsonl --target y --relevance presence --top 1
-select rows.jsonl --target y --merit consistency --search random-mutation:40
-reduce rows.jsonl --target y --method random-projection --model projection.tamiz
-apply projection.tamiz rows.jsonl
+rank rows.orc --target y --relevance presence --top 1
+select rows.orc --target y --merit consistency --search random-mutation:40
+reduce rows.orc --target y --method random-projection --model projection.tamiz
+apply projection.tamiz rows.orc
 """
 guide = pytest.mark.skipif(not (ROOT / "CONTRIBUTING.md").exists(), reason="CONTRIBUTING.md is not beside the tests")
 
@@ -104,7 +104,7 @@ def ran(folder, *arguments, cwd=ROOT):
 
 @pytest.mark.slow
 def test_the_methods_pass_the_contract_tests_and_the_checks_of_scikit_learn(folder):
-    names = "presence or consistency or mutation or projection or missing_values or jsonl"
+    names = "presence or consistency or mutation or projection or missing_values or orc"
     options = ["-p", "no:cacheprovider", "-k", names]
     out = ran(folder, "-m", "pytest", *options, str(ROOT / "tests" / "contracts"))
     assert int(re.search(r"(\d+) passed", out)[1]) >= 200
@@ -117,7 +117,7 @@ def test_the_methods_pass_the_contract_tests_and_the_checks_of_scikit_learn(fold
 def test_the_methods_are_used_in_python_in_a_study_and_on_the_command_line(folder, tmp_path):
     ran(folder, "-W", "ignore", "-c", USED, cwd=tmp_path)
     listed = json.loads(ran(folder, "-m", "tamiz", "methods", "--json"))
-    names = {"presence", "consistency", "random-mutation:1000", "random-projection", "jsonl"}
+    names = {"presence", "consistency", "random-mutation:1000", "random-projection", "orc"}
     assert names <= {one["name"] for one in listed}
     outputs = [ran(folder, "-m", "tamiz", *line.split(), cwd=tmp_path) for line in COMMANDS.strip().split("\n")]
     assert outputs[0].split() == ["column", "score", "a", "1.0"]

@@ -1,4 +1,5 @@
 import datetime as dt
+import re
 
 import numpy as np
 import pandas as pd
@@ -105,7 +106,6 @@ def test_a_target_beside_the_table_keeps_its_name():
         (np.zeros((2, 0)), ValueError, r"^0 feature\(s\)"),
         (np.zeros((2, 2), complex), ValueError, "^Complex data not supported"),
         (pd.DataFrame(np.eye(2), columns=["a", "a"]), ValueError, "'a'"),
-        (pa.table({"a": [[1], [2]]}), TypeError, "^Column a: values of type list"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(data, error, message):
@@ -212,7 +212,6 @@ def test_integers_and_fractions_are_numbers_in_an_array_of_objects():
     "frame",
     [
         pl.DataFrame({"c": pl.Series([1, 2], dtype=pl.Int128)}),
-        pa.table({"c": pa.array([(1, 2, 3), None], pa.month_day_nano_interval())}),
     ],
 )
 def test_types_without_a_number_are_refused_by_name(frame):
@@ -298,3 +297,28 @@ def test_equal_zeros_and_missing_numbers_are_one_level_and_none():
     assert table.schema.columns[0].n_missing == 10
     (block,) = table.blocks()
     assert block.column(0)[:5].tolist() == [0, 0, -1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([[1], [2], None], "its values are lists"),
+        ([{"b": 1}, None, {"b": 2}], "its values are structures"),
+        ([b"1", b"2", None], "its values are bytes"),
+        (
+            pa.array([b"0" * 16, None, b"1" * 16], pa.binary(16)).cast(pa.uuid()),
+            "its values are bytes",
+        ),
+        (
+            pa.array([(1, 2, 3), None, (1, 2, 4)], pa.month_day_nano_interval()),
+            "its values are of type month_day_nano_interval",
+        ),
+    ],
+)
+def test_columns_without_single_values_are_left_out_and_have_no_role(values, reason):
+    table = pa.table({"a": values, "b": [1.0, 2.0, 3.0]})
+    column = open_table(table).schema.columns[0]
+    assert (column.kind, column.exclusion_reason, column.n_missing) == ("text", reason, 1)
+    for role in ({"target": "a"}, {"groups": "a"}, {"weight": "a"}, {"time": "a"}, {"kinds": {"a": "numeric"}}):
+        with pytest.raises(TypeError, match=f"^Column a: {re.escape(reason)}, but every argument must be"):
+            open_table(table, **role)

@@ -123,7 +123,7 @@ def test_a_vector_of_weights_is_checked():
     for bad, message in (
         ([1, 2], "has 2 values for 3"),
         ([1, -1, 1], "value 1: the weight -1.0"),
-        ([1, np.nan, 1], "value 1: the weight nan"),
+        ([1, np.nan, 1], "value 1: the weight is missing"),
         ([0, 0, 0], "^Every weight is zero"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -32,7 +32,7 @@ def frame():
             "colour": rng.choice(["red", "green", "blue"], N),
             "member": rng.choice(["true", "false"], N),
             "code": rng.choice(["007", "012", "100"], N),
-            "since": rng.choice(["2020-01-01", "unknown"], N),
+            "since": rng.choice(["2020-01-01", "never"], N),
             "when": pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"),
             "name": [f"k{i}" for i in range(N)],
         }
@@ -167,7 +167,7 @@ def test_numbers_as_levels_are_known_by_their_value(tmp_path):
     [
         (("007", "012", "100"), "0100", -1),
         (("007", "012", "100"), "7", -1),
-        (("1", "2", "unknown"), "2.0", 1),
+        (("1", "2", "never"), "2.0", 1),
         (("1.50", "2"), "2.0", -1),
         (("nan", "inf", "2"), "nan", 0),
         (("nan", "inf", "2"), "2.", 2),

@@ -19,7 +19,8 @@ from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
 from tamiz.table.schema import Schema
 
-_TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", "header")
+_FILE_OPTIONS = ("header", "encoding", "sep", "na", "on_bad_rows")
+_TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", *_FILE_OPTIONS)
 # Kinds that a column of a data frame can be converted to, or dropped for.
 _FRAME_KINDS = ("categorical", "boolean", "text", "id")
 _EXCLUDED_KINDS = ("text", "id")
@@ -249,7 +250,7 @@ class _Script(ExpressionWriter):
         others = [name for name, kind in kinds.items() if kind in _EXCLUDED_KINDS and name not in roles.values()]
         levels = {name: kind for name, kind in kinds.items() if kind not in _EXCLUDED_KINDS}
         opened = [repr(self._file), *([f"kinds={levels!r}"] if levels else [])]
-        opened += self._named({"header"} & self._arguments.keys())
+        opened += self._named(name for name in _FILE_OPTIONS if name in self._arguments)
         frame = format_call(self.import_name("tamiz", "open_table"), opened)
         self._lines += [
             *("", "# As a step of a scikit-learn pipeline: every fit selects the columns again."),

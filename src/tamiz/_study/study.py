@@ -149,7 +149,8 @@ def study(
     n_jobs : int, default=None
         Threads; None uses the cores that this process may use.
     **table_options
-        `kinds`, `weight`, `weights`, `groups`, `time`, `memory` and `header`, as in `open_table`.
+        `kinds`, `weight`, `weights`, `groups`, `time`, `memory`, `header`, `encoding`, `sep`, `na` and `on_bad_rows`, as in
+        `open_table`.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def apply(
         roles = [*(() if schema.target is None else (schema.target.name,)), *roles]
         table.print_read_plan(messenger)
         reader = SchemaReader(needed, fill_missing, unknown_level_text, _COLUMN_HINT)
-        opened = open_with_reader(table.table, reader, memory=table.memory, header=table.header)
+        opened = open_with_reader(table.table, reader, memory=table.memory, **table.file)
         warn_user(_column_notes(opened.column_names, schema, needed, [*roles, *rows.kept]))
         check_kept_columns(opened, rows.kept, names if is_map else ())
         if is_map:

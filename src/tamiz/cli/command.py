@@ -6,6 +6,7 @@ fields are options.
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import os
@@ -13,6 +14,7 @@ import re
 import shlex
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -23,6 +25,7 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
+from tamiz.cli.files import PIPE_FOLDER
 from tamiz.cli.terminal import Messenger, escape_control, escape_nonprintable
 from tamiz.runtime.registry import suggestion
 from tamiz.runtime.user_warnings import mute_codes
@@ -35,7 +38,7 @@ _USER_ERRORS = (ValueError, TypeError, OSError, MemoryError, ImportError)
 
 # The options of all commands under the headings of their help.
 _HEADINGS = {
-    "Table": "target kinds header missing weight weights group time memory config",
+    "Table": "target kinds header encoding sep na on-bad-rows missing weight weights group time memory config",
     "Choose": "relevance method merit n-features components columns keep-leaks fixed exclude column-group allow-duplicates measure "
     "threshold n-pairs fdr max-false max-iter top keep fill-missing categories correction convention",
     "Search": "search start journal max-seconds max-evaluations patience min-gain target-merit",
@@ -235,6 +238,8 @@ class CommandGroup(click.Group):
         if not standalone_mode:
             return run()
         _exit_on_sigterm()
+        # Python has no stream where the caller has closed it.
+        sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
         try:
             status = run()
         except click.Abort:
@@ -258,11 +263,18 @@ def _exit_on_sigterm() -> None:
 
 
 def _print_error(message: str) -> None:
+    message = re.sub(rf"\S*{PIPE_FOLDER}\w+/", "", message)
     sys.stderr.write(f"tamiz: {escape_nonprintable(message)}\n")
 
 
 def _error_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}."
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG):
+        where = f"Standard output, or {tempfile.gettempdir()}, the folder of temporary files (TMPDIR),"
+        return f"{where} cannot be written: {os.strerror(error.errno).lower()}."
+    no_memory = type(error) is MemoryError and not error.args
+    if no_memory or (isinstance(error, ImportError) and "failed to map" in str(error)):
+        return "The memory of the process does not suffice; if it is limited (ulimit -v), set at least 1.5 GB."
     # Messages of numpy and pyarrow can contain line breaks.
     return " ".join(str(error).split()) or f"{type(error).__name__}."

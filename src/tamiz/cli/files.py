@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from tamiz.table.base import Table
 
 
-# The first bytes of each format; any other file is delimited text.
-_FORMAT_SIGNATURES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"@": "arff", b"%": "arff"}
-_SIGNATURE_BYTES = 4096
+# The beginning of the name of the folder to which a pipe is copied; messages name the pipe without it.
+PIPE_FOLDER = "tamiz-pipe-"
 
 
 class TableFile(click.Path):
@@ -75,16 +74,11 @@ class OutputPath(click.Path):
 
 
 def _copy_pipe(pipe: BinaryIO, name: str, context: click.Context) -> Path:
-    folder = tempfile.TemporaryDirectory(prefix="tamiz-")
+    folder = tempfile.TemporaryDirectory(prefix=PIPE_FOLDER)
     context.call_on_close(folder.cleanup)
-    beginning = pipe.read(_SIGNATURE_BYTES)
-    kind = next(
-        (kind for sign, kind in _FORMAT_SIGNATURES.items() if beginning.lstrip(b"\xef\xbb\xbf").startswith(sign)), "csv"
-    )
-    path = Path(folder.name) / f"{name}.{kind}"
+    path = Path(folder.name) / name
     try:
         with path.open("wb") as file:
-            file.write(beginning)
             shutil.copyfileobj(pipe, file)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
@@ -130,7 +124,7 @@ def check_ending(output: Path, what: str, endings: Collection[str]) -> None:
     """Raise a usage error for a file name with another extension."""
     if (ending := _suffix(output)) not in endings:
         hint = suggestion(ending, endings)
-        raise click.UsageError(f"{output.name}: the extension of {what} must be one of {', '.join(endings)}{hint}.")
+        raise click.UsageError(f"{output}: the extension of {what} must be one of {', '.join(endings)}{hint}.")
 
 
 def write_table(messenger: Messenger, table: pa.Table, output: Path, *, escape: bool = False) -> None:
@@ -139,10 +133,14 @@ def write_table(messenger: Messenger, table: pa.Table, output: Path, *, escape: 
         _write_folder(table, output)
     else:
         ending = _suffix(output)
+        if ending in _TEXT_WRITERS:
+            plain = prepare_for_text(table, escape=escape)
+            if not (escape or plain.equals(prepare_for_text(table, escape=True))):
+                advice = "--escape-formulas puts an apostrophe before it"
+                messenger.write_note(f"{output} has text that a spreadsheet would run as a formula. {advice}.")
+            table = plain
         with atomic_path(output) as temporary:
-            _WRITERS[ending](
-                prepare_for_text(table, escape=escape) if ending in _TEXT_WRITERS else table, str(temporary)
-            )
+            _WRITERS[ending](table, str(temporary))
     messenger.write_line(f"Written: {output}")
 
 

@@ -105,6 +105,10 @@ def _parse_kind(pair: str) -> tuple[str, Kind]:
     return column, kind
 
 
+# What the options of a file are unless they are stated.
+FILE_DEFAULTS: dict[str, Any] = {"header": None, "encoding": None, "sep": None, "na": (), "on_bad_rows": "error"}
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """The table of a command and the options of its columns."""
@@ -130,6 +134,24 @@ class TableOptions:
         text="Whether the first row of a CSV or TSV file contains the column names.  [default: detected]",
         default=None,
     )
+    encoding: str | None = option(
+        "--encoding NAME", text="The encoding of a text file, such as cp1252.  [default: detected]"
+    )
+    sep: str | None = option(
+        "--sep TEXT",
+        text=r"What separates the values of a text file; \s+ for runs of blanks and tabs.  [default: detected]",
+    )
+    na: tuple[str, ...] = option(
+        "--na WORD",
+        text="A word that is a missing value, besides NA, NULL and other usual ones. Repeatable.",
+        multiple=True,
+    )
+    on_bad_rows: str = option(
+        "--on-bad-rows",
+        click.Choice(["error", "drop"]),
+        "What to do with rows that have more or fewer values than the header.",
+        default="error",
+    )
     memory: int | None = option(
         "--memory SIZE",
         Parsed(partial(parse_size, "memory")),
@@ -148,10 +170,15 @@ class TableOptions:
     )
 
     @property
+    def file(self) -> dict[str, Any]:
+        """How the file is read, where that is stated."""
+        return {name: value for name, default in FILE_DEFAULTS.items() if (value := getattr(self, name)) != default}
+
+    @property
     def reading(self) -> dict[str, Any]:
-        """How the file is read: the arguments of `open_table` except the target, the groups and the times."""
-        own = {name: getattr(self, name) for name in ("weight", "weights", "header", "memory")}
-        return {"kinds": dict(self.kinds or ()) or None, **own}
+        """How the table is read: the arguments of `open_table` except the target, the groups and the times."""
+        own = {name: getattr(self, name) for name in ("weight", "weights", "memory")}
+        return {"kinds": dict(self.kinds or ()) or None, **own, **self.file}
 
     @property
     def roles(self) -> list[str]:
@@ -183,11 +210,11 @@ class TableOptions:
 
     def print_read_plan(self, messenger: Messenger, choose_passes: ChoosePasses | None = None) -> None:
         """Print the read plan of a file that does not fit in memory."""
-        from tamiz.table.build import OpenOptions
+        from tamiz.table.build import FileOptions, OpenOptions
         from tamiz.table.preview import make_read_plan
 
         kinds = self.reading["kinds"]
-        roles = OpenOptions(self.target, self.weight, kinds, self.group, self.time, header=self.header)
+        roles = OpenOptions(self.target, self.weight, kinds, self.group, self.time, file=FileOptions(**self.file))
         plan = make_read_plan(self.table, roles, self.memory, choose_passes)
         if plan is not None:
             messenger.write_line(str(plan))

@@ -355,7 +355,7 @@ def _write_selected_columns(
     with capture_warnings():
         # The same warnings were printed when the table was read for the search.
         known = [*table.roles, *kinds]
-        opened = split_dates(open_without_target(table.table, known, kinds=dates or None, header=table.header))
+        opened = split_dates(open_without_target(table.table, known, kinds=dates or None, **table.file))
     wanted = {*selected, *table.roles}
     positions = [j for j, name in enumerate(opened.schema.names) if name in wanted]
     write_table(messenger, opened.frame(positions), output, escape=escape)

@@ -114,5 +114,6 @@ def number_repeated(names: Sequence[str]) -> list[str]:
 
 def suggestion(name: str, known: Any) -> str:
     """Return `" (did you mean 'x'?)"` for the closest known name, or "" if none is close."""
-    close = get_close_matches(str(name), [str(k) for k in known], n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    spelled = {str(one).casefold().strip(): str(one) for one in known}
+    close = get_close_matches(str(name).casefold().strip(), spelled, n=1)
+    return f" (did you mean {spelled[close[0]]!r}?)" if close else ""

@@ -43,6 +43,7 @@ CODES = {
     "TZ215": Code("rows outside", "to check"),
     "TZ216": Code("repeated rows", "to check"),
     "TZ217": Code("heavy tails", "to check"),
+    "TZ218": Code("values as written", "note"),
     "TZ301": Code("redundant columns", "note"),
     "TZ302": Code("may be chance", "problem"),
     "TZ303": Code("loss by selection", "to check"),

@@ -17,6 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from tamiz.arrays import Indices, Masks
+from tamiz.exceptions import DataError
 from tamiz.kernels import subset_merits as kernels
 from tamiz.runtime import parallel
 from tamiz.search.base import (
@@ -35,6 +36,8 @@ from tamiz.search.quadratic import BoundedCandidates, Incumbent, UnitQuadraticFo
 # Enumerating all codes takes about 1 ns for each, enumerating combinations of allowed sizes 10 to 100 ns: codes are used up to this
 # many codes for each allowed set.
 _MAX_CODES_PER_SET = 32
+# At 1 ns for each, a minute.
+_MAX_SETS = 2**36
 _CANDIDATES_PER_BATCH = 1024
 # A code is a nonnegative int64.
 _MAX_CODE_UNITS = 62
@@ -101,8 +104,13 @@ class Exhaustive(Search):
 
     def walk(self, problem: Problem, rng: np.random.Generator) -> Walk:  # noqa: ARG002 - not random
         """Yield all sets, in batches."""
-        best = -np.inf
-        for proposal in _proposals(problem, count_sets(problem)):
+        best, n_sets = -np.inf, count_sets(problem)
+        if n_sets > _MAX_SETS:
+            raise DataError(
+                f"An exhaustive search would evaluate {n_sets:.2g} sets, and at most {_MAX_SETS:.2g} can be evaluated. Limit their "
+                "size with n_features (--n-features), or use branch-and-bound, which finds the optimum without all sets."
+            )
+        for proposal in _proposals(problem, n_sets):
             merits = yield proposal
             best = float(np.fmax.reduce(merits, initial=best))
         if best > -np.inf:

@@ -19,6 +19,7 @@ import math
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -159,11 +160,17 @@ class Journal:
                 self._last_parent_line = line
             flips = " ".join(map(str, flipped[starts[c] : starts[c + 1]])) or "-"
             lines.append(f"{flips} {merit.hex()}")
-        self._file.write("".join(f"{line}{_CHECKSUM_MARK}{self._next_checksum(line)}\n" for line in lines))
-        self._file.flush()
+        try:
+            self._file.write("".join(f"{line}{_CHECKSUM_MARK}{self._next_checksum(line)}\n" for line in lines))
+            self._file.flush()
+        except OSError as error:
+            reason = f"{error.strerror}. With more space, the same search goes on from it"
+            raise type(error)(f"The journal {self._path} cannot be written: {reason}.") from error
 
     def close(self) -> None:
-        self._file.close()
+        # What could not be written cannot be written now either.
+        with suppress(OSError):
+            self._file.close()
 
 
 def _parse_columns(words: Sequence[str], n_columns: int) -> list[int]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+_TEMPORARY_NAME = re.compile(r"\.tamiz-(\d+)-\d+\.part")
 
 
 class WrittenResult(ABC):
@@ -79,17 +84,49 @@ def check_writable(path: Path) -> None:
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the path of a temporary file beside a file, which is renamed to the file at the end of the block.
 
-    After any error the old file is unchanged; an OSError names the file or folder and the reason.
+    After any error the old file is unchanged; an OSError names the file or folder and the reason. The file that a link points to
+    is replaced, and not the link. A device or a pipe is written to, because renaming would replace it by a file.
     """
-    target = Path(path)
-    check_writable(target)
-    temporary = target.with_name(f".tamiz-{os.getpid()}-{threading.get_ident()}.part")
+    given = Path(path)
+    is_special = given.exists() and not given.is_file() and not given.is_dir()
+    target = given if is_special else Path(os.path.realpath(given))
+    if is_special:
+        folder = Path(tempfile.mkdtemp(prefix="tamiz-"))
+    else:
+        check_writable(target)
+        folder = target.parent
+        _remove_abandoned(folder)
+    temporary = folder / f".tamiz-{os.getpid()}-{threading.get_ident()}.part"
     try:
         yield temporary
-        temporary.replace(target)
+        if is_special:
+            with temporary.open("rb") as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+        else:
+            temporary.replace(target)
     except OSError as error:
-        raise type(error)(f"{target} cannot be written: {error.strerror or error}.") from error
+        raise type(error)(f"{given} cannot be written: {error.strerror or error}.") from error
     finally:
         # After an error or Ctrl-C the temporary file is removed. It may not exist, if the folder is not writable.
         if os.path.lexists(temporary):
             temporary.unlink()
+        if is_special:
+            folder.rmdir()
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed."""
+    for name in os.listdir(folder):
+        if (found := _TEMPORARY_NAME.fullmatch(name)) and not _is_running(int(found[1])):
+            with suppress(OSError):
+                (folder / name).unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

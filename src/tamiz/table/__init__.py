@@ -19,6 +19,17 @@ registry = Registry(
     arrow        parquet:open_arrow      file      Arrow IPC
     feather      parquet:open_arrow      file      Feather
     arff         arff:open_arff          file      Weka's attribute relation file format
+    excel        other_files:open_excel  file      Spreadsheets: xlsx, xlsm, xlsb, xls, ods
+    json         other_files:open_json   file      JSON: a list of records, or one on each line
+    npy          other_files:open_npy    file      Array of numpy
+    npz          other_files:open_npz    file      Arrays of numpy
+    mat          other_files:open_mat    file      MATLAB
+    stata        other_files:open_stata  file      Stata
+    sas          other_files:open_sas    file      SAS
+    xport        other_files:open_xport  file      SAS transport
+    spss         other_files:open_spss   file      SPSS
+    sqlite       other_files:open_sqlite  file     SQLite
+    duckdb       other_files:open_duckdb  file     DuckDB
     """,
 )
 

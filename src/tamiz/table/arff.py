@@ -358,7 +358,7 @@ def open_arff(path: Path, options: OpenOptions) -> Table:
     absent nominal attribute is the first declared level, and an absent string is missing. An ARFF file declares no target: the
     last attribute, Weka's default class, is a column like the others.
     """
-    with path.open(encoding=find_encoding(path)) as file:
+    with path.open(encoding=find_encoding(path)[0]) as file:
         lines = file.read().split("\n")
     attributes, n_header = read_header(lines, path)
     rows = read_rows(lines[n_header:], n_header + 1, len(attributes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ _ABSENT_ADVICE = "Columns are matched by name: rename columns with other names, 
 _TASK_VALUES = 2**18
 # The same for a task of a worker.
 _WORKER_TASK_VALUES = 2**24
+# Notes of one code about columns.
+_MAX_NOTES = 3
 _WHOLE_COLUMN_ADVICE = "A column is read whole, because its kind is inferred from all of its values."
 
 
@@ -160,6 +162,48 @@ class SchemaReader:
 
 
 @dataclass(frozen=True)
+class FileOptions:
+    """What the user states about a file; the rest is inferred from its contents.
+
+    Attributes
+    ----------
+    header : bool or None
+        Whether the first row of a text file contains the column names; None infers it.
+    encoding, sep : str or None
+        The encoding and the separator of a text file; None infers them.
+    na : sequence of str
+        Words that are missing values, beside those that always are.
+    on_bad_rows : {"error", "drop"}
+        What is done with rows that have another number of fields than the header.
+    part : str or None
+        The sheet, table or array of a file with several.
+    """
+
+    header: bool | None = None
+    encoding: str | None = None
+    sep: str | None = None
+    na: Sequence[str] = ()
+    on_bad_rows: str = "error"
+    part: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.header is not None and not isinstance(self.header, bool):
+            raise TypeError(f"header must be True, False or None, got {self.header!r}.")
+        for name in ("encoding", "sep", "part"):
+            if (value := getattr(self, name)) is not None and not (isinstance(value, str) and value):
+                raise TypeError(f"{name} must be a string of at least one character or None, got {value!r}.")
+        if isinstance(self.na, str) or not all(isinstance(word, str) for word in self.na):
+            raise TypeError(f"na must be a list of words, got {self.na!r}.")
+        object.__setattr__(self, "na", tuple(self.na))
+        check_choice("on_bad_rows", self.on_bad_rows, ("error", "drop"))
+
+    @property
+    def stated(self) -> list[str]:
+        """The names of the options that differ from their defaults, apart from the part."""
+        return [one.name for one in fields(self) if one.name != "part" and getattr(self, one.name) != one.default]
+
+
+@dataclass(frozen=True)
 class OpenOptions:
     """Options for opening a table.
 
@@ -177,8 +221,7 @@ class OpenOptions:
         Whether the table is a batch of the training rows: 1 row then suffices.
     reader : SchemaReader or None
         If given, new rows are read with its schema: roles are not read, and the table may be without rows.
-    header : bool or None
-        Whether the first row of a text file contains the column names; None infers it.
+    file : FileOptions
     expected_columns : tuple of str
         Further names of columns that the table contains.
     allow_infinite : bool
@@ -197,7 +240,7 @@ class OpenOptions:
     is_head: bool = False
     is_batch: bool = False
     reader: SchemaReader | None = None
-    header: bool | None = None
+    file: FileOptions = FileOptions()
     expected_columns: tuple[str, ...] = ()
     allow_infinite: bool = False
     frame_data: Any = None
@@ -279,11 +322,12 @@ def read_roles(source: ColumnSource, options: OpenOptions) -> Roles:
         if np.count_nonzero(weight) < MIN_ROWS and weight.sum() < MIN_ROWS:
             raise DataError(f"The weights count 1 sample (row) in all; at least {MIN_ROWS} are needed.")
         roles = replace(roles, weight=weight, weight_kind=kind)
-    with MemoryGate().reserve(source.column_memory, "Reading groups and times", _WHOLE_COLUMN_ADVICE):
-        if options.groups is not None:
+    if options.groups is not None:
+        with MemoryGate().reserve(source.column_memory, "Reading the groups", _WHOLE_COLUMN_ADVICE):
             groups, group_names = group_codes(read(options.groups), describe_row)
-            roles = replace(roles, groups=groups, group_names=group_names)
-        if options.time is not None:
+        roles = replace(roles, groups=groups, group_names=group_names)
+    if options.time is not None:
+        with MemoryGate().reserve(source.column_memory, "Reading the times", _WHOLE_COLUMN_ADVICE):
             roles = replace(roles, time=time_values(read(options.time), describe_row))
     pa.default_memory_pool().release_unused()
     return roles
@@ -386,9 +430,10 @@ def assemble_table(
     if not options.is_batch:
         check_enough_rows(roles.n_rows)
     target, weight = roles.target, roles.weight
+    found = [*(target.warnings if target else ()), *features.warnings]
     if not options.is_head:
         spreads = ({target.column.name: target.small_spread} if target else {}) | features.spreads
-        warn_user([*(target.warnings if target else ()), *features.warnings, *small_spread_warnings(spreads)])
+        warn_user([*(one for one in found if one.severity != "note"), *small_spread_warnings(spreads)])
     schema = Schema(
         tuple(features.columns),
         roles.n_rows,
@@ -402,13 +447,26 @@ def assemble_table(
         None if weight is None else float(weight.sum()),
     )
     weight_notes = (options.weights is None and schema.large_weight_notes) or schema.weight_notes
-    schema = replace(schema, notes=(*roles.target_notes, *weight_notes, *notes))
+    read = _first_of_each_code([one for one in found if one.severity == "note"])
+    schema = replace(schema, notes=(*roles.target_notes, *weight_notes, *read, *notes))
     block = Block(range(roles.n_rows), features.values, target.values if target else None, weight, features.matrix)
     table = EncodedTable(schema, block, roles.rows, source.make_frame, source.names)
     table.class_labels = target.labels if target else None
     table.groups, table.group_names, table.time = roles.groups, roles.group_names, roles.time
     table.workers = source.workers
     return table
+
+
+def _first_of_each_code(notes: Sequence[Verdict]) -> list[Verdict]:
+    """Return the first notes of each code, and a note with the columns of the others."""
+    kept: list[Verdict] = []
+    for code in dict.fromkeys(one.code for one in notes):
+        alike = [one for one in notes if one.code == code]
+        kept += alike[:_MAX_NOTES]
+        names = list(dict.fromkeys(name for one in alike[_MAX_NOTES:] for name in one.columns))
+        if names:
+            kept.append(Verdict(code, f"The same is true of other values in {list_names(names)}.", names))
+    return kept
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import csv
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,22 +26,36 @@ from tamiz.arrays import Floats, Indices
 from tamiz.exceptions import DataError
 from tamiz.runtime import parallel, progress
 from tamiz.runtime.memory import format_bytes, free_memory, resident_memory
+from tamiz.runtime.user_warnings import list_names
+from tamiz.runtime.verdicts import Verdict
 from tamiz.table.base import Table, is_every_row
 from tamiz.table.build import ColumnSource, OpenOptions, build_table
 from tamiz.table.column_storage import ColumnStore, temporary_store
 from tamiz.table.csv_layout import Layout, find_layout
-from tamiz.table.kinds import LARGEST_EXACT_INTEGER, RawColumn
+from tamiz.table.kinds import LARGEST_EXACT_INTEGER, RawColumn, are_days
 from tamiz.table.schema import Kind
 from tamiz.table.text_values import (
     as_booleans,
-    as_dates,
     as_exact_integers,
     as_integers_or_codes,
-    as_numbers,
     clean_words,
     encode_dictionary,
-    parse_formatted,
     try_cast,
+)
+from tamiz.table.written_values import (
+    WORDS_FOR_MISSING,
+    Ambiguity,
+    Reading,
+    ambiguity_note,
+    missing_word_note,
+    mixed_dates_note,
+    read_dates,
+    read_numbers,
+    read_plain_dates,
+    reading_note,
+    stray_date_note,
+    stray_number,
+    unwrap_words,
 )
 
 # Number of rows of a column that are converted at a time.
@@ -54,6 +69,9 @@ class TextTable:
     ----------
     path : Path
     """
+
+    # Words that are missing, beside those that always are.
+    na: Sequence[str] = ()
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -91,8 +109,16 @@ class TextColumn:
 
     def values(self) -> pa.ChunkedArray:
         """Return all values, null where missing."""
-        parts = [part for piece in self.pieces() for part in clean_words(piece).chunks]
+        parts = [part for piece in self.pieces() for part in self.clean(piece).chunks]
         return pa.chunked_array(parts, pa.string())
+
+    @property
+    def has_na(self) -> bool:
+        return bool(self._table.na)
+
+    def clean(self, words: Any) -> Any:
+        """Return words without the blanks around them, null where missing."""
+        return clean_words(words, self._table.na)
 
     def pieces(self) -> Iterator[pa.ChunkedArray]:
         """Yield the rows in order, piece by piece."""
@@ -101,9 +127,8 @@ class TextColumn:
             self._table.release_pages()
 
 
-_NUMBER_PATTERN = r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?(?i:inf|infinity)$"
-# If more than this share of the values are numbers, the others are taken to be typing errors.
-_MAX_NUMBER_SHARE = 0.9
+# If more than this share of the values are numbers or dates, the others are taken to be typing errors.
+_MIN_READ_SHARE = 0.9
 # Numbers with at most this many distinct values may be codes, of which a few contain letters.
 _MIN_DISTINCT_NUMBERS = 20
 
@@ -134,40 +159,109 @@ def read_text_column(
     decimal_comma : bool
         Whether a comma may be the decimal separator.
     comma_first : bool or None
-        As in `parse_formatted`.
+        As in `read_numbers`.
     infer : bool
         Whether the user declared no kind. Formatted numbers and dates are then converted, and a few words in a column of numbers
         raise a DataError.
     """
     may_be_numbers = kind in (None, "numeric", "date")
     for with_comma in (False, True)[: 1 + decimal_comma] if may_be_numbers else ():
-        if (numbers := _parse_numbers(text, decimal_comma=with_comma)) is not None:
+        numbers = _parse_numbers(text, decimal_comma=with_comma)
+        # Days such as 20200301 are dates.
+        if numbers is not None and not (infer and isinstance(numbers, np.ndarray) and are_days(numbers)):
             return RawColumn(name, numbers)
     # The rest needs the distinct values only.
     encoded = encode_dictionary(name, text.pieces())
-    words = clean_words(encoded.dictionary)
-    # Numbers here were refused by `_parse_numbers` as codes: digits of one width, some with a leading zero.
-    are_codes = kind is None and as_numbers(words, decimal_comma=decimal_comma) is not None
-    typed = None
-    if kind == "boolean" or (kind is None and not are_codes):
-        typed = as_booleans(words, words.drop_null())
-    if typed is None and may_be_numbers and not are_codes:
-        # The number of a date is its seconds since 1970.
-        typed = as_dates(words)
-        if typed is None and (kind is not None or infer):
-            typed = parse_formatted(words, comma_first=comma_first)
-    if typed is not None:
-        return RawColumn(name, typed.take(encoded.indices))
-    if infer and not are_codes:
-        _check_stray_text(name, words, encoded.indices, describe_row, decimal_comma=decimal_comma)
+    words = unwrap_words(text.clean(encoded.dictionary))
+    are_codes = kind is None and _are_codes(words)
+    may_be_booleans = kind == "boolean" or (kind is None and not are_codes)
+    if may_be_booleans and (booleans := as_booleans(words, words.drop_null())) is not None:
+        return RawColumn(name, booleans.take(encoded.indices))
+    notes: list[Verdict] = []
+    if may_be_numbers and not are_codes:
+        rows = _WordRows(name, words, encoded.indices, describe_row)
+        for read in _readers(kind, infer=infer, comma_first=comma_first):
+            found = read(words)
+            if isinstance(found, Ambiguity):
+                notes.append(ambiguity_note(name, found))
+            elif found is not None and (values := rows.check(found, notes, infer=infer)) is not None:
+                return RawColumn(name, values.take(encoded.indices), notes=tuple(notes))
     if kind == "numeric" and decimal_comma and not pc.any(pc.match_substring(words, ".")).as_py():
         words = pc.replace_substring(words, ",", ".")
-    return RawColumn(name, _dictionary_array(words, encoded.indices))
+    return RawColumn(name, _dictionary_array(words, encoded.indices), notes=tuple(notes))
+
+
+def _readers(
+    kind: Kind | None, *, infer: bool, comma_first: bool | None
+) -> list[Callable[[pa.Array], Reading | Ambiguity | None]]:
+    """Return the functions that read words, in the order in which they are tried."""
+    if kind is None and not infer:
+        return [read_plain_dates]
+    numbers = partial(read_numbers, comma_first=comma_first)
+    return [read_dates] if kind == "date" else [read_dates, numbers]
+
+
+class _WordRows:
+    """The rows of the distinct words of a column.
+
+    Parameters
+    ----------
+    name : str
+    words, codes : pyarrow.Array
+        The distinct words, null where missing, and the position of the word of each row.
+    describe_row : callable
+        As in `read_text_column`.
+    """
+
+    def __init__(self, name: str, words: pa.Array, codes: pa.Array, describe_row: DescribeRow) -> None:
+        self._name = name
+        self._words = words
+        self._codes = np.asarray(codes.fill_null(len(words)))
+        self._describe_row = describe_row
+        self._n_each = np.bincount(self._codes, minlength=len(words) + 1)[: len(words)]
+
+    def check(self, reading: Reading, notes: list[Verdict], *, infer: bool) -> pa.Array | None:
+        """Return the values of a reading, and add to the notes what was read how; None if too few words were read.
+
+        Raise a DataError that names the first word that is no number, if nearly all are numbers.
+        """
+        read = np.asarray(reading.values.is_valid())
+        missing = np.asarray(pc.fill_null(pc.is_in(self._words, WORDS_FOR_MISSING), False))
+        unread = np.asarray(self._words.is_valid()) & ~read & ~missing
+        n_read, n_unread = int(self._n_each[read].sum()), int(self._n_each[unread].sum())
+        if n_unread and not infer:
+            return None
+        if n_unread:
+            is_date = pa.types.is_temporal(reading.values.type)
+            at = int(np.flatnonzero(np.append(unread, False)[self._codes])[0])
+            word = self._words[int(self._codes[at])].as_py()
+            if n_read <= _MIN_READ_SHARE * (n_read + n_unread):
+                if is_date and n_read >= n_unread:
+                    notes.append(mixed_dates_note(self._name, word, n_unread, n_read + n_unread))
+                return None
+            line = self._describe_row(at)
+            if not is_date:
+                if self._may_be_codes(reading, read, n_read):
+                    return None
+                raise DataError(stray_number(self._name, word, line, n_unread, n_read))
+            notes.append(stray_date_note(self._name, word, line, n_unread))
+        beside = np.flatnonzero(missing & ~read).tolist()
+        notes += [missing_word_note(self._name, self._words[k].as_py(), int(self._n_each[k])) for k in beside]
+        if reading.example is not None:
+            notes.append(reading_note(self._name, self._words, reading))
+        return reading.values
+
+    def _may_be_codes(self, reading: Reading, read: NDArray[np.bool_], n_read: int) -> bool:
+        values = reading.values.to_numpy(zero_copy_only=False)[read]
+        if (values != np.floor(values)).any():
+            return False
+        n_distinct = int(np.count_nonzero(read))
+        return n_distinct <= _MIN_DISTINCT_NUMBERS and 2 * n_distinct <= n_read
 
 
 def read_missing_only(name: str, text: TextColumn) -> RawColumn:
     """Read which values of an excluded column are missing, and nothing else."""
-    codes = [np.asarray(clean_words(piece).is_valid()).astype(np.int8) - np.int8(1) for piece in text.pieces()]
+    codes = [np.asarray(text.clean(piece).is_valid()).astype(np.int8) - np.int8(1) for piece in text.pieces()]
     return RawColumn(name, np.concatenate(codes), categories=("",))
 
 
@@ -180,9 +274,9 @@ def _parse_numbers(text: TextColumn, *, decimal_comma: bool) -> Floats | pa.Arra
     widths, start, largest = _CodeDetector(), 0, 0.0
     for piece in text.pieces():
         # Most pieces can be cast at once, without a search for blanks and words for missing values.
-        typed = None if decimal_comma else try_cast(piece, pa.float64())
+        typed = None if decimal_comma or text.has_na else try_cast(piece, pa.float64())
         if typed is None:
-            piece = clean_words(piece)
+            piece = text.clean(piece)
             if decimal_comma:
                 if pc.any(pc.match_substring(piece, ".")).as_py():
                     return None
@@ -234,38 +328,14 @@ class _CodeDetector:
 
 
 def _all_digits(text: TextColumn) -> bool:
-    return all(pc.all(pc.match_substring_regex(clean_words(piece), "^[0-9]+$")).as_py() for piece in text.pieces())
+    return all(pc.all(pc.match_substring_regex(text.clean(piece), "^[0-9]+$")).as_py() for piece in text.pieces())
 
 
-def _check_stray_text(
-    name: str, words: pa.Array, codes: pa.Array, describe_row: DescribeRow, *, decimal_comma: bool
-) -> None:
-    """Raise a DataError if nearly all values of a column are numbers and a few are not."""
-    dotted = pc.replace_substring(words, ",", ".") if decimal_comma else words
-    is_number = pc.match_substring_regex(dotted, _NUMBER_PATTERN)
-    n_each = np.bincount(_fill_codes(codes, len(words)), minlength=len(words) + 1)[: len(words)]
-    good = np.asarray(is_number.fill_null(False))
-    bad = np.asarray(pc.invert(is_number).fill_null(False))
-    n_good, n_bad = int(n_each[good].sum()), int(n_each[bad].sum())
-    n_distinct = int(np.count_nonzero(good))
-    if n_good <= _MAX_NUMBER_SHARE * (n_good + n_bad) or (
-        n_distinct <= _MIN_DISTINCT_NUMBERS and 2 * n_distinct <= n_good
-    ):
-        return
-    at = int(np.flatnonzero(np.append(bad, False)[_fill_codes(codes, len(words))])[0])
-    value = words[codes[at].as_py()].as_py()
-    counts = (
-        f", but the other {n_good:,} values are. Correct the line"
-        if n_bad == 1
-        else f"; {n_bad:,} values are not numbers and {n_good:,} are. Correct the lines"
-    )
-    raise DataError(
-        f"{describe_row(at)}, column {name}: {value!r} is not a number{counts}, or declare the column categorical with kinds."
-    )
-
-
-def _fill_codes(codes: pa.Array, fill_value: int) -> NDArray[np.int32]:
-    return np.asarray(codes.fill_null(fill_value))
+def _are_codes(words: pa.Array) -> bool:
+    """Whether all words are digits of one width, and some begin with 0."""
+    detector = _CodeDetector()
+    detector.update(words, np.zeros(len(words)))
+    return detector.may_be_codes and pc.all(pc.match_substring_regex(words, "^[0-9]+$")).as_py()
 
 
 def _dictionary_array(words: pa.Array, codes: pa.Array) -> pa.Array:
@@ -297,23 +367,22 @@ _MIN_BATCH_ROWS, _MAX_BATCH_ROWS, _MAX_BATCH_CELLS = 2048, 2**16, 2**21
 def open_csv(path: Path, options: OpenOptions) -> Table:
     """Open a file of values separated by commas, semicolons, tabs, bars or blanks, with or without a header.
 
-    A header of numbers is recognised by the values below it, by the name of a column with a role, or set by `OpenOptions.header`.
+    A header of numbers is recognised by the values below it, by the name of a column with a role, or set by `FileOptions.header`.
 
     A field is missing if it is empty or one of `text_values.MISSING_WORDS`. A column consists of numbers, booleans or dates if all
     of its present values do; in a file with semicolons, numbers may have a decimal comma. Digits of one width with leading zeros
     remain text. The parsed file is stored in a temporary folder, which is deleted with the table.
     """
-    layout = find_layout(path, options.known_columns, options.header)
+    layout = find_layout(path, options.known_columns, options.file)
     with temporary_store() as store:
         table = _open_layout(layout, options, store)
         store.delete_with(table)
-    if layout.note is not None:
-        table.schema = replace(table.schema, notes=(*table.schema.notes, layout.note))
     return table
 
 
 def _open_layout(layout: Layout, options: OpenOptions, store: ColumnStore) -> Table:
-    table = _parse_file(layout, store)
+    table, notes = _parse_file(layout, store)
+    table.na = options.file.na
     n_rows = table.n_rows
     if n_rows == 0 and options.reader is None:
         raise DataError(f"{layout.path} has a header and no rows.")
@@ -353,18 +422,22 @@ def _open_layout(layout: Layout, options: OpenOptions, store: ColumnStore) -> Ta
         return frame if is_every_row(rows, n_rows) else frame.take(pa.array(rows))
 
     memory = _BYTES_PER_ROW * n_rows
-    return build_table(ColumnSource(layout.names, n_rows, load, make_frame, describe_row, store.store, memory), options)
+    opened = build_table(
+        ColumnSource(layout.names, n_rows, load, make_frame, describe_row, store.store, memory), options
+    )
+    opened.schema = replace(opened.schema, notes=(*opened.schema.notes, *layout.notes, *notes))
+    return opened
 
 
 def _undeclared_columns(names: Sequence[str], options: OpenOptions) -> set[str]:
-    """Return the columns whose kind the user did not declare; groups are excluded, since their kind does not matter."""
+    """Return the columns whose kind the user did not declare, apart from groups and times, which `roles` reads."""
     if options.reader is not None:
         return set()
     if options.kinds is None:
         undeclared = set(names)
     else:
         undeclared = {options.target} if isinstance(options.kinds, str) else set(names) - set(options.kinds)  # type: ignore[arg-type]
-    return undeclared - {options.groups}
+    return undeclared - {options.groups, options.time}
 
 
 def _declared_kinds(names: Sequence[str], options: OpenOptions) -> Mapping[str, Kind]:
@@ -385,7 +458,7 @@ def _to_arrow(values: Any) -> pa.Array:
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
-def _parse_file(layout: Layout, store: ColumnStore) -> TextTable:
+def _parse_file(layout: Layout, store: ColumnStore) -> tuple[TextTable, list[Verdict]]:
     parsed = store.folder / "table.arrow"
     store.check_disk_space(layout.disk_bytes, f"Parsing {layout.path}")
     is_wide = len(layout.names) > _MANY_COLUMNS
@@ -401,14 +474,16 @@ def _parse_file(layout: Layout, store: ColumnStore) -> TextTable:
             buffer = "" if free_memory() > _AMPLE_MEMORY else f", buffer_size={_SMALL_BUFFER}"
             table = read(layout, buffer)
             if table.n_rows:
-                return table
+                return table, []
         except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
             failed = _reading_error(error)
     # Either the file has a layout that DuckDB and Arrow do not read, or a row has a wrong number of fields: then rewriting raises.
-    plain = _rewrite_as_plain(layout, store.folder)
-    commas = replace(layout, path=plain, delimiter=",", quote='"', has_header=False)
+    plain, notes = _rewrite_as_plain(layout, store.folder)
+    commas = replace(
+        layout, path=plain, separator=",", quote='"', has_header=False, n_above=0, n_below=0, has_row_names=False
+    )
     try:
-        return read(commas, f", max_line_size={_MAX_LINE_BYTES}")
+        return read(commas, f", max_line_size={_MAX_LINE_BYTES}"), notes
     except (duckdb.Error, pa.ArrowInvalid, OSError) as error:
         reason = str(failed or _reading_error(error)).splitlines()[0]
         raise DataError(f"{layout.path} cannot be read as separated values: {reason}") from error
@@ -521,16 +596,33 @@ def _escape_glob(path: Path) -> str:
     return "".join(f"[{character}]" if character in "*?[" else character for character in str(path))
 
 
-def _rewrite_as_plain(layout: Layout, folder: Path) -> Path:
-    """Rewrite the table in UTF-8 with commas; raise a DataError for a row with a wrong number of fields."""
+def _rewrite_as_plain(layout: Layout, folder: Path) -> tuple[Path, list[Verdict]]:
+    """Rewrite the table in UTF-8 with commas; raise a DataError for rows with a wrong number of fields, or note them."""
     plain = folder / "plain.csv"
     n = len(layout.names)
+    bad: list[tuple[int, int]] = []
     with plain.open("w", encoding="utf-8", newline="") as file:
         # With this terminator the writer quotes values that contain \r or \n.
         write: Callable[[list[str]], Any] = csv.writer(file, lineterminator="\r\n").writerow
-        for line, fields in layout.rows():
-            if len(fields) != n:
-                first = "the header" if layout.has_header else "the first row"
-                raise DataError(f"line {line} has {len(fields)} field{'s' * (len(fields) != 1)}, but {first} has {n}.")
-            write(fields)
-    return plain
+        for line, fields in layout.all_rows():
+            if len(fields) == n:
+                write(fields)
+            else:
+                bad.append((line, len(fields)))
+    if not bad:
+        return plain, []
+    first = "the header" if layout.has_header else "the first row"
+    lines = [f"line {line} has {_count_fields(found)}" for line, found in bad]
+    listed = list_names(lines, as_text=str)
+    if not layout.drops_bad_rows:
+        raise DataError(f"{listed}, but {first} has {n}. Correct them, or leave them out with --on-bad-rows drop.")
+    are = "was left out: it has" if len(bad) == 1 else "were left out: they have"
+    return plain, [
+        Verdict(
+            "TZ206", f"{len(bad):,} row{'s' * (len(bad) > 1)} of {layout.path.name} {are} not {n} fields, but {listed}."
+        )
+    ]
+
+
+def _count_fields(n: int) -> str:
+    return f"{n} field{'s' * (n != 1)}"

@@ -12,8 +12,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict, Unpack
 
 import narwhals as nw
 import numpy as np
@@ -29,9 +28,8 @@ from tamiz.runtime.user_warnings import warn_user
 from tamiz.runtime.validation import check_choice
 from tamiz.runtime.verdicts import Verdict
 from tamiz.statistics.base import Block
-from tamiz.table import registry
 from tamiz.table.base import EncodedTable, Table
-from tamiz.table.build import OpenOptions, SchemaReader
+from tamiz.table.build import FileOptions, OpenOptions, SchemaReader
 from tamiz.table.date_parts import split_dates_like
 from tamiz.table.in_memory import (
     SparseTable,
@@ -50,6 +48,7 @@ from tamiz.table.in_memory import (
     to_raw_column,
 )
 from tamiz.table.known_columns import encode_known_column
+from tamiz.table.open_file import open_file
 from tamiz.table.schema import WEIGHT_KINDS, Kind, Schema, WeightKind, merge_date_parts
 
 # The workers of a command, which is the caller of a study too.
@@ -66,7 +65,17 @@ def use_executor(executor: Executor | None) -> Iterator[None]:
         _executor.reset(token)
 
 
-class OpenArguments(TypedDict, total=False):
+class FileArguments(TypedDict, total=False):
+    """Arguments of `open_table` that apply to files."""
+
+    header: bool | None
+    encoding: str | None
+    sep: str | None
+    na: Sequence[str]
+    on_bad_rows: Literal["error", "drop"]
+
+
+class OpenArguments(FileArguments, total=False):
     """Arguments of `open_table` that other functions pass on."""
 
     kinds: Mapping[str, Kind] | Kind | None
@@ -75,7 +84,6 @@ class OpenArguments(TypedDict, total=False):
     groups: Any
     time: Any
     memory: SizeLike | None
-    header: bool | None
 
 
 def open_table(
@@ -90,6 +98,10 @@ def open_table(
     memory: SizeLike | None = None,
     schema: Schema | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    sep: str | None = None,
+    na: Sequence[str] = (),
+    on_bad_rows: Literal["error", "drop"] = "error",
     executor: Executor | None = None,
 ) -> Table:
     r"""Open a table: a file, an array, a sparse matrix or a data frame.
@@ -127,6 +139,16 @@ def open_table(
     header : bool, default=None
         Whether the first row of a file of separated values contains the column names; without them the names are x0, x1, ... None
         infers it, and if the first row is numbers a note of the schema reports what was assumed.
+    encoding : str, default=None
+        The encoding of a text file, such as "cp1252". None is UTF-8 where the file is valid UTF-8; otherwise it is inferred, and a
+        note of the schema names it.
+    sep : str, default=None
+        What separates the values of a text file: one or more characters, or `\\s+` for runs of blanks and tabs. None infers it.
+    na : sequence of str, default=()
+        Words of a text file that are missing values, beside the empty field, NA, NULL and other usual ones.
+    on_bad_rows : {"error", "drop"}, default="error"
+        What is done with rows of a text file that have more or fewer fields than the header: an error that names the first five of
+        them, or they are left out, and a note of the schema names them.
     executor : concurrent.futures.Executor, default=None
         Processes on this machine or of a cluster, such as `dask.distributed.Client(address).get_executor(pure=False)`, that read a
         Parquet file or folder and compute its statistics. All numbers are the same as without. It must stay open as long as the
@@ -156,17 +178,18 @@ def open_table(
     >>> table.schema.target.levels
     ('a', 'b')
     """
+    file: FileArguments = {"header": header, "encoding": encoding, "sep": sep, "na": na, "on_bad_rows": on_bad_rows}
     if schema is not None:
         if any(argument is not None for argument in (target, kinds, weight, weights, groups, time)):
             raise TypeError("schema= defines all columns: omit target, kinds, weight, weights, groups and time.")
-        return open_with_reader(data, SchemaReader(schema), memory=memory, header=header, executor=executor)
+        return open_with_reader(data, SchemaReader(schema), memory=memory, executor=executor, **file)
     options = OpenOptions(
         _role_column(target, "target"),
         _role_column(weight, "weight"),
         _check_kinds(kinds),
         _role_column(groups, "group"),
         _role_column(time, "time"),
-        header=header,
+        file=FileOptions(**file),
         weights=_check_weight_kind(weights),
         executor=executor or _executor.get(),
     )
@@ -181,7 +204,7 @@ def open_without_target(
     weight: str | None = None,
     weights: WeightKind | None = None,
     memory: SizeLike | None = None,
-    header: bool | None = None,
+    **file: Unpack[FileArguments],
 ) -> Table:
     """Open a table without a target, so that rows without a target value are kept.
 
@@ -190,7 +213,7 @@ def open_without_target(
     options = OpenOptions(
         weight=weight,
         kinds=_check_kinds(kinds),
-        header=header,
+        file=FileOptions(**file),
         expected_columns=tuple(known_columns),
         weights=_check_weight_kind(weights),
         executor=_executor.get(),
@@ -203,13 +226,13 @@ def open_with_reader(
     reader: SchemaReader,
     *,
     memory: SizeLike | None = None,
-    header: bool | None = None,
     executor: Executor | None = None,
+    **file: Unpack[FileArguments],
 ) -> Table:
     """Open new rows with the columns of a fitted table."""
     # Calendar parts are computed from the dates of the new rows.
     merged = merge_date_parts(reader.schema)
-    options = OpenOptions(reader=replace(reader, schema=merged), header=header, executor=executor)
+    options = OpenOptions(reader=replace(reader, schema=merged), file=FileOptions(**file), executor=executor)
     table = _open_with_limit(data, options, memory)
     return table if merged is reader.schema else split_dates_like(table, reader.schema)
 
@@ -227,19 +250,19 @@ def _open_with_limit(data: Any, options: OpenOptions, memory: SizeLike | None) -
 
 
 def _open_data(data: Any, options: OpenOptions) -> Table:
-    if options.header is not None and not isinstance(options.header, bool):
-        raise TypeError(f"header must be True, False or None, got {options.header!r}.")
     if options.executor is not None and not isinstance(options.executor, Executor):
         raise TypeError(f"executor must be a concurrent.futures.Executor, got {options.executor!r}.")
     if isinstance(data, str | os.PathLike):
-        return _open_file(Path(data), options)
+        return open_file(data, options)
     if options.executor is not None:
         raise TypeError(
             f"executor= applies to Parquet files and folders only, got a {type(data).__name__}: write it with to_parquet, or omit "
             "executor=."
         )
-    if options.header is not None:
-        raise TypeError(f"header= applies to files of separated values only; omit it for a {type(data).__name__}.")
+    if options.file.stated:
+        raise TypeError(
+            f"{options.file.stated[0]}= applies to files of separated values only; omit it for a {type(data).__name__}."
+        )
     if sparse.issparse(data):
         return open_sparse(data, options)
     if options.allow_infinite:
@@ -306,28 +329,6 @@ def _check_kinds(kinds: Any) -> Any:
     if kinds is None or isinstance(kinds, str):
         return kinds
     raise TypeError(f"kinds must be a kind or a mapping of names to kinds, got {kinds!r}.")
-
-
-def _open_file(path: Path, options: OpenOptions) -> Table:
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    readers = {entry.name: entry for entry in registry.of_kind("file")}
-    if path.is_dir():
-        if any(path.rglob("*.parquet")):
-            return readers["parquet"].load()(path, options)
-        raise IsADirectoryError(f"{path} is a folder without Parquet files; pass a file in it.")
-    ending = path.suffix.lstrip(".").lower()
-    reader = readers.get(ending, readers["csv"])
-    if options.executor is not None and reader is not readers["parquet"]:
-        raise DataError(
-            f"Workers read Parquet files only, and {path} is none. Convert it: "
-            f"pyarrow.dataset.write_dataset(pyarrow.dataset.dataset({str(path)!r}, format='csv'), {path.stem!r}, format='parquet')."
-        )
-    if options.header is not None and reader.load() is not readers["csv"].load():
-        raise DataError(
-            f"header= and --header apply to files of separated values only; {path} contains column names: omit them."
-        )
-    return reader.load()(path, options)
 
 
 def align_to_schema(X: Any, schema: Schema) -> Table:

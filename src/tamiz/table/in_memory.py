@@ -579,13 +579,6 @@ def raw_from_arrow(name: str, values: pa.Array) -> RawColumn:
     kind = values.type
     if pa.types.is_dictionary(kind):
         return RawColumn(name, values, "categorical", ordered=kind.ordered)
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise TypeError(
-            f"Column {name}: values of type {kind} are not supported; every argument must be a string or a number, a "
-            "boolean or a date. Drop the column or convert it to one of these."
-        )
-    if pa.types.is_interval(kind):
-        raise DataError(f"Column {name}: values of type {kind} are not supported; cast the column to another type.")
     if pa.types.is_string_view(kind):
         values = values.cast(pa.string())
     return RawColumn(name, values)

@@ -20,7 +20,8 @@ from tamiz.runtime import parallel
 from tamiz.runtime.user_warnings import list_names
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.schema import Column, Kind, sort_levels
-from tamiz.table.text_values import as_dates, recognize_format
+from tamiz.table.text_values import as_dates
+from tamiz.table.written_values import unread_note
 
 # Larger integers are not represented exactly by float64.
 LARGEST_EXACT_INTEGER = 2**53
@@ -45,6 +46,8 @@ class RawColumn:
         Whether `categories` or the dictionary have an order that the table declares.
     original : ndarray or series, or None
         The values in their original type, for the labels of classes; None if `values` have it, or if the table has no types.
+    notes : tuple of Verdict
+        How words were read as values.
     """
 
     name: str
@@ -53,6 +56,7 @@ class RawColumn:
     categories: tuple[str | None, ...] | None = None
     ordered: bool = False
     original: Any = None
+    notes: tuple[Verdict, ...] = ()
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
         """Return some rows of the column; `rows` are row numbers or a boolean mask."""
@@ -62,7 +66,8 @@ class RawColumn:
         return replace(self, values=self.values.take(pa.array(index)), original=None)
 
     def decoded(self) -> NDArray[Any] | pa.Array:
-        """Return the values, words in place of codes."""
+        """Return the values, words in place of codes; raise a TypeError if they are lists or bytes."""
+        check_single_values(self)
         values = self.values
         if self.categories is not None:
             words = pa.array(self.categories, pa.string())
@@ -268,7 +273,14 @@ def encode_column(
     has_name : bool, default=True
         Whether the column has a name given by the user; without one it is not inferred to be an id.
     """
-    kind = override or raw.kind
+    encoded = _encode(raw, override or raw.kind, describe_row, has_name=has_name)
+    return replace(encoded, warnings=(*raw.notes, *encoded.warnings)) if raw.notes else encoded
+
+
+def _encode(raw: RawColumn, kind: Kind | None, describe_row: Callable[[int], str], *, has_name: bool) -> EncodedColumn:
+    if kind is None and has_name and (what := _no_single_values(raw.values)):
+        reason = f"its values are {what}"
+        return EncodedColumn(Column(raw.name, "text", n_missing=_count_missing(raw), exclusion_reason=reason), None)
     if kind in ("text", "id"):
         missing = _count_missing(raw)
         return EncodedColumn(Column(raw.name, kind, n_missing=missing, exclusion_reason=f"declared as {kind}"), None)
@@ -277,14 +289,38 @@ def encode_column(
     return _encode_numbers(raw, kind, describe_row, inferred=kind is None and has_name)
 
 
+def _no_single_values(values: Numbers | pa.Array) -> str | None:
+    """Return what values are that are neither numbers nor words, booleans or dates."""
+    if isinstance(values, np.ndarray):
+        return None
+    kind = values.type
+    if pa.types.is_struct(kind):
+        return "structures"
+    if pa.types.is_nested(kind):
+        return "lists"
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return "bytes"
+    return f"of type {kind}" if pa.types.is_interval(kind) or isinstance(kind, pa.BaseExtensionType) else None
+
+
+def check_single_values(raw: RawColumn) -> None:
+    if what := _no_single_values(raw.values):
+        raise TypeError(
+            f"Column {raw.name}: its values are {what}, but every argument must be a string or a number, a boolean or a date. Drop "
+            "the column or convert it to one of these."
+        )
+
+
 def encode_target(raw: RawColumn, override: Kind | None, describe_row: Callable[[int], str]) -> EncodedColumn:
     """Infer the kind of the target and encode it: text, booleans and categories are classes, integers of up to 20 values too."""
     kind = override or raw.kind
     if kind in ("text", "id"):
         kind = "categorical"
     if kind in ("categorical", "boolean") or (kind is None and not _is_number(raw.values)):
-        return _encode_levels(raw, kind, inferred=False)
+        encoded = _encode_levels(raw, kind, inferred=False)
+        return replace(encoded, warnings=(*raw.notes, *encoded.warnings))
     encoded = _encode_numbers(raw, kind, describe_row, inferred=False)
+    encoded = replace(encoded, warnings=(*raw.notes, *encoded.warnings))
     values = encoded.values
     assert values is not None
     if kind is None and encoded.column.kind == "numeric" and not _is_temporal(raw.values):
@@ -406,7 +442,7 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
         return None
     if _ID_NAME_PATTERN.search(name):
         return f"all values are distinct, and {ID_NAME_REASON}"
-    if _TIME_NAME_PATTERN.search(name) or _are_dates(numbers):
+    if _TIME_NAME_PATTERN.search(name) or are_days(numbers):
         return None
     low, high = float(numbers.min()), float(numbers.max())
     steps = np.diff(numbers)
@@ -421,10 +457,14 @@ def _id_reason(name: str, numbers: Numbers, n_distinct: int | None) -> str | Non
     return None
 
 
-def _are_dates(numbers: Numbers) -> bool:
-    """Whether all whole numbers are days as YYYYMMDD."""
-    year, month, day = numbers // 10_000, numbers // 100 % 100, numbers % 100
-    return bool(np.all((year >= 1800) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
+def are_days(numbers: Numbers) -> bool:
+    """Whether all numbers that are not missing are days as YYYYMMDD."""
+    low, high = np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)
+    if not 18_000_000 <= low <= high < 22_000_000:
+        return False
+    present = numbers[~np.isnan(numbers)]
+    month, day = present // 100 % 100, present % 100
+    return bool(np.all((present == np.floor(present)) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
 
 
 def to_numbers(raw: RawColumn, describe_row: Callable[[int], str], kind: Kind | None = None) -> Numbers:
@@ -505,25 +545,33 @@ def _encode_levels(raw: RawColumn, kind: Kind | None, *, inferred: bool, has_nam
         raise DataError(
             f"Column {raw.name} has {len(levels):,} distinct values, and a boolean has 2. Declare it categorical."
         )
-    recognized = recognize_format(levels) if inferred else None
-    warnings = () if recognized is None else (_text_format_warning(raw.name, *recognized),)
+    is_unread = inferred and not raw.notes
+    warnings: tuple[Verdict, ...] = (note,) if is_unread and (note := unread_note(raw.name, levels)) else ()
     if inferred and (exclusion := _text_exclusion(raw.name, levels, codes[codes >= 0], has_name=has_name)):
         excluded_kind, reason = exclusion
         column = Column(raw.name, excluded_kind, n_missing=n_missing, exclusion_reason=reason)
         return EncodedColumn(column, None, warnings)
     if kind is None:
         kind = "boolean" if not isinstance(raw.values, np.ndarray) and pa.types.is_boolean(raw.values.type) else None
+    warnings += (note,) if (note := _spelling_note(raw.name, levels)) else ()
     constant = len(levels) == 1 and n_missing == 0
     column = Column(raw.name, kind or "categorical", tuple(levels), n_missing, constant)
     return EncodedColumn(column, recode(codes, present, levels), warnings)
 
 
-def _text_format_warning(name: str, format_name: str, example: str) -> Verdict:
-    sentence = (
-        f"Column {name}: values such as {example!r} look like {format_name}, but were read as text. Write them as plain numbers or "
-        "as YYYY-MM-DD to use them as such, or declare the column categorical or text with --kinds or kinds=."
-    )
-    return Verdict("TZ205", sentence, [name])
+def _spelling_note(name: str, levels: Sequence[str]) -> Verdict | None:
+    """Return a warning about levels that differ in upper and lower case or blanks only."""
+    spellings: dict[str, list[str]] = {}
+    for level in levels:
+        spellings.setdefault(" ".join(level.casefold().split()), []).append(level)
+    several = [alike for alike in spellings.values() if len(alike) > 1 and len(alike[0].strip()) > 1]
+    if not several:
+        return None
+    shown = "; ".join(list_names(alike, as_text=repr) for alike in several[:3])
+    others = f", and {len(several) - 3:,} others like these," if len(several) > 3 else ""
+    advice = "Write them alike if they mean the same"
+    sentence = f"{shown}{others} differ in capitals or blanks only, and are different levels. {advice}"
+    return Verdict("TZ205", f"Column {name}: {sentence}.", [name])
 
 
 def _text_exclusion(name: str, levels: list[str], codes: NDArray[Any], *, has_name: bool) -> tuple[Kind, str] | None:
@@ -556,6 +604,7 @@ def observed_levels(raw: RawColumn) -> tuple[NDArray[Any], list[str]]:
     """Return the values as codes, -1 where missing, and the distinct values as text."""
     if raw.categories is not None:
         return _drop_unused_words(raw.values, list(raw.categories))
+    check_single_values(raw)
     # Hashing takes a tenth of the time of sorting by np.unique; NaN becomes null.
     values = pa.array(raw.values, from_pandas=True) if isinstance(raw.values, np.ndarray) else raw.values
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()

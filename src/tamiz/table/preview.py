@@ -83,7 +83,7 @@ def _preview_text(path: Path, options: OpenOptions, min_bytes: float) -> Preview
     if (
         size <= _HEAD_BYTES
         or 8 * size < min_bytes
-        or not (layout := find_layout(path, options.known_columns, options.header)).is_plain
+        or not (layout := find_layout(path, options.known_columns, options.file)).is_plain
     ):
         return None
     with path.open("rb") as file, tempfile.TemporaryDirectory(prefix="tamiz-") as folder:

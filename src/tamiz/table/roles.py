@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -19,12 +18,11 @@ from tamiz.exceptions import DataError
 from tamiz.runtime.verdicts import Verdict
 from tamiz.table.kinds import EncodedColumn, RawColumn, encode_target
 from tamiz.table.schema import WeightKind
-from tamiz.table.text_values import as_dates, as_numbers, try_cast
+from tamiz.table.text_values import as_numbers, try_cast
+from tamiz.table.written_values import Reading, read_dates
 
 Times = Floats | NDArray[np.int64]
 _LARGEST_INT64 = 2**63 - 1
-# Months, quarters and weeks of a year sort by time as text: 2024-03, 2024-Q1, 2024-W07.
-_PERIOD_PATTERNS = (r"^\d{4}-\d{2}$", r"^\d{4}-?Q\d$", r"^\d{4}-?W\d{2}$")
 _ADVICE = "Fill it in, or leave the row out."
 # Fewer whole numbers, such as 0, 1 and 2, are most often codes of classes.
 _MIN_NUMBERED_CLASSES = 5
@@ -180,6 +178,7 @@ def to_row_numbers(
         For a negative or infinite weight, for a fraction among frequencies, and for a sum that is 0 or too large.
     """
     weight = np.ascontiguousarray(values, dtype=np.float64)
+    _check_no_missing(np.isnan(weight), "weight", describe_row)
     if len(bad := np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))):
         raise DataError(f"{describe_row(int(bad[0]))}: the weight {values[bad[0]]} is not a number of at least 0.")
     if not weight.any():
@@ -251,22 +250,17 @@ def _plain_times(values: Any) -> Times:
 
 
 def _parse_times(name: str, text: Any, describe_row: Callable[[int], str]) -> Any:
-    """Parse text as numbers, as dates, or as periods, which are replaced by their ranks."""
+    """Parse text as numbers, as dates, or as periods, which are their first day."""
     text = pc.utf8_trim_whitespace(text)
-    parsers: list[Callable[[Any], Any]] = [
-        _parse_integers,
-        _parse_floats,
-        as_dates,
-        *(partial(_parse_periods, form) for form in _PERIOD_PATTERNS),
-    ]
+    parsers: list[Callable[[Any], Any]] = [_parse_integers, _parse_floats, _parse_dates]
     for parse in parsers:
         if (times := parse(text)) is not None:
             return times
-    first = [parse for parse in parsers if parse(text[:1]) is not None]
-    at = next(at for at in range(len(text)) if not first or first[0](text[at : at + 1]) is None)
+    first = next((parse for parse in parsers if parse(text[:1]) is not None), None)
+    at = 0 if first is None else next((at for at in range(len(text)) if first(text[at : at + 1]) is None), 0)
     raise DataError(
         f"{describe_row(at)}, column {name}: {text[at].as_py()!r} is not a time in the format of the others; times are numbers, "
-        "dates (YYYY-MM-DD), or all of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
+        "dates (YYYY-MM-DD), or of the form YYYY-MM, YYYY-Q1 or YYYY-W01."
     )
 
 
@@ -278,11 +272,9 @@ def _parse_floats(text: Any) -> Any:
     return as_numbers(text, decimal_comma=False)
 
 
-def _parse_periods(pattern: str, text: Any) -> Any:
-    if not pc.all(pc.match_substring_regex(text, pattern)).as_py():
-        return None
-    _, order = np.unique(np.asarray(text), return_inverse=True)
-    return pa.array(order)
+def _parse_dates(text: Any) -> Any:
+    found = read_dates(text)
+    return found.values if isinstance(found, Reading) and not found.values.null_count else None
 
 
 def _check_no_missing(missing: Masks, role: str, describe_row: Callable[[int], str]) -> None:
