@@ -96,6 +96,11 @@ NOTED: dict[str, tuple[str, bytes | str, str]] = {
         GOOD + "\nSource: WHO\n",
         r"last line of t\.csv \(Source: WHO\) is not a row",
     ),
+    "a total without numbers, and a source": (
+        "t.csv",
+        GOOD + "Total,,,\n\nSource: WHO\n",
+        r"last 2 lines of t\.csv \('Total,,,', Source: WHO\) are not rows",
+    ),
     "a row of totals": ("t.csv", GOOD + "Total,49,,\n", r"last line of t\.csv \('Total,49,,'\) is not a row"),
     "Windows-1252": (
         "t.csv",

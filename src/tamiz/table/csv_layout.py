@@ -398,7 +398,7 @@ def _find_lines_below(path: Path, encoding: str, separator: str, quote: str, n_c
         # A word or a number alone may be a row that was cut off.
         is_remark = len(filled) == 1 and len(fields) < n_columns and re.search(r"\w:|\w \w", filled[0]) is not None
         is_short = is_remark or (len(filled) == 1 and not any(records[at - 1]))
-        is_total = bool(_TOTAL.fullmatch(fields[0].strip(" :"))) and len(filled) > 1
+        is_total = bool(_TOTAL.fullmatch(fields[0].strip(" :")))
         before = [row for row in records[max(0, at - 10) : at] if any(row)]
         if (
             not (is_short or is_total)
