@@ -17,9 +17,10 @@ from tamiz.report.records import ReproductionRecord
 from tamiz.search.stopping import AllOf, AnyOf
 from tamiz.selection.subset_selector import SubsetSelector
 from tamiz.table.base import Table
+from tamiz.table.factory import FileArguments
 from tamiz.table.schema import Schema
 
-_FILE_OPTIONS = ("header", "encoding", "sep", "na", "on_bad_rows")
+_FILE_OPTIONS = tuple(FileArguments.__annotations__)
 _TABLE_OPTIONS = ("target", "kinds", "weight", "weights", "groups", "time", "memory", *_FILE_OPTIONS)
 # Kinds that a column of a data frame can be converted to, or dropped for.
 _FRAME_KINDS = ("categorical", "boolean", "text", "id")

@@ -105,10 +105,6 @@ def _parse_kind(pair: str) -> tuple[str, Kind]:
     return column, kind
 
 
-# What the options of a file are unless they are stated.
-FILE_DEFAULTS: dict[str, Any] = {"header": None, "encoding": None, "sep": None, "na": (), "on_bad_rows": "error"}
-
-
 @dataclass(frozen=True)
 class TableOptions:
     """The table of a command and the options of its columns."""
@@ -172,7 +168,10 @@ class TableOptions:
     @property
     def file(self) -> dict[str, Any]:
         """How the file is read, where that is stated."""
-        return {name: value for name, default in FILE_DEFAULTS.items() if (value := getattr(self, name)) != default}
+        from tamiz.table.build import FileOptions
+
+        stated = FileOptions(self.header, self.encoding, self.sep, self.na, self.on_bad_rows).stated
+        return {name: getattr(self, name) for name in stated}
 
     @property
     def reading(self) -> dict[str, Any]:

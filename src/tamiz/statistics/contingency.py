@@ -79,8 +79,9 @@ class ContingencyTables(Statistic):
         starts = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)])
         self._ends = np.stack([starts[:-1], starts[1:]], axis=1)
         # Most pairs have the same second column, the target.
-        seconds = np.array([b for _, b in self.pairs], dtype=np.int64)
-        self._at_second = {b: np.flatnonzero(seconds == b) for b in dict.fromkeys(seconds.tolist())}
+        self._at_second: dict[int, list[int]] = {}
+        for k, (_, b) in enumerate(self.pairs):
+            self._at_second.setdefault(b, []).append(k)
         # The cells of all tables, one table after the other.
         self._cells = np.zeros(starts[-1])
 
@@ -99,8 +100,8 @@ class ContingencyTables(Statistic):
         for second, at in self._at_second.items():
             labels, n_labels = self.coding.encode(block, second), self.coding.sizes[second] + 1
             for part in (at[k : k + _MAX_TOGETHER] for k in range(0, len(at), _MAX_TOGETHER)):
-                kind = np.min_scalar_type(-max(max(self._shapes[k]) for k in part.tolist()))
-                codes = np.stack([self.coding.encode(block, self.pairs[k][0]) for k in part.tolist()], dtype=kind)
+                kind = np.min_scalar_type(-max(max(self._shapes[k]) for k in part))
+                codes = np.stack([self.coding.encode(block, self.pairs[k][0]) for k in part], dtype=kind)
                 count_columns(codes, labels.astype(kind), weight, self._ends[part], n_labels, self._cells)
         self.n_samples += len(block.rows)
         return self

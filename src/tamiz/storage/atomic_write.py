@@ -116,7 +116,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove the temporary files of processes that were killed."""
-    for name in os.listdir(folder):
+    # On Windows, the signal that asks whether a process runs is Ctrl-C.
+    for name in os.listdir(folder) if os.name == "posix" else ():
         if (found := _TEMPORARY_NAME.fullmatch(name)) and not _is_running(int(found[1])):
             with suppress(OSError):
                 (folder / name).unlink()
@@ -125,8 +126,8 @@ def _remove_abandoned(folder: Path) -> None:
 def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
-    except OSError:
-        return True
+    except PermissionError:
+        pass
     return True
